@@ -3,13 +3,14 @@
 Each loop is what a user of JAX would write: `update` moves one network, `vmap` all networks of a stack, `lax.scan`
 repeats it, and `jit` compiles the whole. Noise is drawn by JAX inside the loop, and minibatches are gathered there from
 row indices. The updates are those of `methods.map`, `methods.mfvi`, `methods.vifa` with one factor and `methods.swag`,
-on a network with one hidden layer of ReLU units and a Gaussian likelihood. Values that only diagnostics need are left
+on networks of ReLU units with a Gaussian likelihood, of constant or of predicted noise. Values that only diagnostics need are left
 out. In JAX's favour, x and y are standardised beforehand, where the engine standardises each minibatch with the
 statistics of the replica's training rows.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -18,14 +19,8 @@ import numpy as np
 from jax import Array, lax
 
 from lockstep_bench import methods
-from lockstep_bench.bench.engine.timing import (
-    N_FEATURES,
-    SHORT_UPDATES,
-    clock_for,
-    schedule_for,
-    synthetic,
-    timed_updates,
-)
+from lockstep_bench.bench.engine.timing import SHORT_UPDATES, UCI_SIZED, TimedFit, clock_for
+from lockstep_bench.methods.maths.likelihoods import MAX_LOG_VARIANCE
 from lockstep_bench.methods.mfvi import INITIAL_LOG_SD
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.swag import RANK, Collection
@@ -63,29 +58,38 @@ class JaxLoop(NamedTuple):
 
     Attributes:
         init: (weights (D,)) -> the state before training.
-        update: (hidden units, state, batch, noise (T,), number of the update, hyper-parameters) -> the next state.
+        update: (network, state, batch, noise (T,), number of the update, hyper-parameters) -> the next state.
         noise: (D) -> T, numbers that an update draws.
         minibatches: L, that an update consumes.
         collect: (state) -> the state after its iterate is collected; None if no iterates are.
     """
 
     init: Callable[[Array], State]
-    update: Callable[[int, State, JaxBatch, Array, Array, JaxHParams], State]
+    update: Callable[[MLP, State, JaxBatch, Array, Array, JaxHParams], State]
     noise: Callable[[int], int]
     minibatches: int = 1
     collect: Callable[[State], State] | None = None
 
 
-def outputs(hidden: int, weights: Array, x: Array) -> Array:
-    """Return the outputs (M,) of a network with one hidden layer at x (M, P), for flat weights (D,)."""
-    first = x.shape[1] * hidden
-    matrix, bias, readout = weights[:first].reshape(-1, hidden), weights[first : first + hidden], weights[-hidden - 1 :]
-    return jax.nn.relu(x @ matrix + bias) @ readout[:-1] + readout[-1]
+def outputs(network: MLP, weights: Array, x: Array) -> Array:
+    """Return the outputs (M, O) of a network at x (M, P), for flat weights (D,)."""
+    sizes, start = (x.shape[1], *network.hidden, network.n_outputs), 0
+    for layer, (given, wanted) in enumerate(pairwise(sizes)):
+        if layer:
+            x = jax.nn.relu(x)
+        end = start + given * wanted
+        x = x @ weights[start:end].reshape(given, wanted) + weights[end : end + wanted]
+        start = end + wanted
+    return x
 
 
-def half_squared_error(hidden: int, weights: Array, x: Array, y: Array) -> Array:
-    """Return half the mean squared error of a minibatch, ()."""
-    return 0.5 * jnp.mean((outputs(hidden, weights, x) - y) ** 2)
+def mean_error(network: MLP, weights: Array, x: Array, y: Array) -> Array:
+    """Return half the mean squared error of a minibatch, (), or with two outputs the mean NLL without its constant."""
+    predicted = outputs(network, weights, x)
+    if network.n_outputs == 1:
+        return 0.5 * jnp.mean((predicted[:, 0] - y) ** 2)
+    log_variance = jnp.clip(predicted[:, 1], -MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)
+    return 0.5 * jnp.mean((predicted[:, 0] - y) ** 2 * jnp.exp(-log_variance) + log_variance)
 
 
 def adam(state: State, gradient: Array, count: Array, lr: Array) -> State:
@@ -108,33 +112,33 @@ def with_adam(params: Array) -> State:
     return params, jnp.zeros_like(params), jnp.zeros_like(params)
 
 
-def map_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
+def map_update(network: MLP, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of MAP after an update."""
-    error = jax.grad(partial(half_squared_error, hidden))(state[0], batch.x[0], batch.y[0])
+    error = jax.grad(partial(mean_error, network))(state[0], batch.x[0], batch.y[0])
     gradient = hparams.n_train * hparams.noise_precision * error + hparams.prior_precision * state[0]
     return adam(state, gradient, count, hparams.lr)
 
 
-def mfvi_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
+def mfvi_update(network: MLP, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of mean-field VI after an update."""
 
     def negative_elbo(params: Array) -> Array:
         mean, log_sd = params
         sd = jnp.exp(log_sd)
-        error = half_squared_error(hidden, mean + sd * noise, batch.x[0], batch.y[0])
+        error = mean_error(network, mean + sd * noise, batch.x[0], batch.y[0])
         divergence = jnp.sum(0.5 * hparams.prior_precision * (mean**2 + sd**2) - log_sd)
         return hparams.n_train * hparams.noise_precision * error + divergence
 
     return adam(state, jax.grad(negative_elbo)(state[0]), count, hparams.lr)
 
 
-def vifa_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
+def vifa_update(network: MLP, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of VIFA with one factor after an update."""
     mean, factor, log_variance = state[0]
     variance, sd = jnp.exp(log_variance), jnp.exp(0.5 * log_variance)
     n_samples = len(batch.y)
     latent, unit = noise[:n_samples, None], noise[n_samples:].reshape(n_samples, -1)
-    gradient_at = jax.vmap(jax.grad(partial(half_squared_error, hidden)))
+    gradient_at = jax.vmap(jax.grad(partial(mean_error, network)))
     errors = gradient_at(mean + latent * factor + sd * unit, batch.x, batch.y)
     gradients = hparams.n_train * hparams.noise_precision * errors  # (L, D)
     scaled = factor / variance
@@ -148,10 +152,10 @@ def vifa_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count:
     return adam(state, jnp.stack(clipped), count, hparams.lr)
 
 
-def swag_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
+def swag_update(network: MLP, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of SWAG after a step of its trajectory."""
     weights, velocity, *collected = state
-    error = jax.grad(partial(half_squared_error, hidden))(weights, batch.x[0], batch.y[0])
+    error = jax.grad(partial(mean_error, network))(weights, batch.x[0], batch.y[0])
     decay = hparams.prior_precision / (hparams.n_train * hparams.noise_precision)
     velocity = MOMENTUM * velocity + clip_norm(error + decay * weights, sgd.MAX_GRADIENT_NORM)
     return weights - hparams.lr * velocity, velocity, *collected
@@ -193,7 +197,7 @@ LOOPS = {
 }
 
 
-def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
+def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callable[[], float]:
     """Return a function that trains a stack and returns the microseconds of one update of one network.
 
     Data, network and number of updates are those of `bench.engine.timing.microseconds`. The loop is compiled, and run
@@ -202,13 +206,14 @@ def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
     Args:
         name: of the method, a key of `LOOPS`.
         n_replicas: R.
+        fit: what is fitted.
     """
-    method, loop, network = methods.get(name), LOOPS[name], MLP(N_FEATURES)
-    n_updates = SHORT_UPDATES + timed_updates(n_replicas)
-    schedule = schedule_for(method, n_updates)
+    method, loop, network = methods.get(name), LOOPS[name], fit.task.network
+    n_updates = SHORT_UPDATES + fit.timed_updates(n_replicas)
+    schedule = fit.schedule(method, n_updates)
     phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
     collected = [isinstance(phase, Collection) and phase.takes_iterate for phase in phases]
-    x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
+    x, y = (jnp.asarray(array, jnp.float32) for array in fit.data())
     keys = jax.random.split(jax.random.key(0), n_replicas)
     states = jax.vmap(lambda key: loop.init(INITIAL_SD * jax.random.normal(key, (network.dim,))))(keys)
     hparams = JaxHParams(*(jnp.full(n_replicas, value) for value in (1e-3, 1.0, 1.0, len(x))))
@@ -240,7 +245,7 @@ def train(
 
     Args:
         loop: the method.
-        network: with one hidden layer.
+        network: of all replicas.
         phases: of each update, whether its iterate is collected; these updates are evenly spaced.
         states: before training, with a leading axis of R.
         keys: (R,), of the noise.
@@ -249,12 +254,12 @@ def train(
         y: (N,), standardised.
         rows: (updates, R, L, M), indices of the minibatches' rows.
     """
-    (hidden,), n_noise = network.hidden, loop.noise(network.dim)
+    n_noise = loop.noise(network.dim)
 
     def update_one(state: State, key: Array, rows: Array, count: Array, hparams: JaxHParams) -> tuple[State, Array]:
         key, draws = jax.random.split(key)
         noise = jax.random.normal(draws, (n_noise,))
-        return loop.update(hidden, state, JaxBatch(x[rows], y[rows]), noise, count, hparams), key
+        return loop.update(network, state, JaxBatch(x[rows], y[rows]), noise, count, hparams), key
 
     update_all = jax.vmap(update_one, in_axes=(0, 0, 0, None, 0))
 

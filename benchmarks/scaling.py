@@ -18,7 +18,7 @@ from lockstep_bench import methods
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
-from lockstep_bench.bench.engine.timing import BATCH_SIZE, N_FEATURES, clock_for
+from lockstep_bench.bench.engine.timing import N_FEATURES, UCI_SIZED, clock_for
 from lockstep_bench.bench.execution.run import result_of_lost_process, run
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.folder import Results
@@ -91,7 +91,7 @@ def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
 
         return Scaling(
             line(UPDATES, lambda updates, _: fit_seconds(N_ROWS, updates)),
-            line(ROWS, lambda rows, _: fit_seconds(rows, EPOCHS * rows // BATCH_SIZE)),
+            line(ROWS, lambda rows, _: fit_seconds(rows, EPOCHS * rows // UCI_SIZED.batch_size)),
             line(EARLIER, lambda count, repeat: cell_seconds(folders[count], count + 1 + repeat * CELLS, CELLS)),
         )
 
@@ -109,7 +109,7 @@ def fit_seconds(n_rows: int, n_updates: int) -> float:
     rows = np.arange(n_rows)
     fits = [Fit(rows, HPARAMS, seed) for seed in range(N_FITS)]
     started = clock()
-    train_stacked(methods.get(METHOD), task, data, fits, Schedule(n_rows, BATCH_SIZE, n_updates, 1, n_updates))
+    train_stacked(methods.get(METHOD), task, data, fits, Schedule(n_rows, UCI_SIZED.batch_size, n_updates, 1, n_updates))
     return (clock() - started) / N_FITS
 
 

@@ -18,7 +18,6 @@ from lockstep_bench.bench.engine.random_streams import RandomStream, next_step
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.native.compiler import NoCompiler
-from lockstep_bench.bench.native.layouts import ACROSS, WITHIN, Layout
 from lockstep_bench.bench.native.loop import ExampleInputs, Loop, Replicas, compile_loop
 from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
@@ -53,10 +52,10 @@ def native_training(
         return None
     import os
 
-    layout = WITHIN if os.environ.get("LAYOUT") == "within" else ACROSS
+    across = os.environ.get("LAYOUT") != "within"
     loops: dict[Hashable, Loop] = {}
     for phase in phases:
-        loop = _loop(stack, schedule, state, noise.length, phase, layout)
+        loop = _loop(stack, schedule, state, noise.length, phase, across)
         if isinstance(loop, str):
             note_obstacle(model.method.name, loop)
             return None
@@ -110,7 +109,7 @@ class NativeTraining:
         leaves, self._structure = tree_flatten(state)
         fixed = tree_flatten(stack.replicas)[0]
         self._loops, self._noise, self._dtype = loops, noise, stack.model.dtype
-        lanes = next(iter(loops.values())).lanes(len(leaves[0]))
+        lanes = next(iter(loops.values())).blocks_of(len(leaves[0]))
         self._replicas = Replicas(lanes, fixed, stack.data.x, stack.data.y, leaves, noise.states())
 
     def state(self) -> Any:
@@ -133,7 +132,7 @@ class NativeTraining:
 
 
 def _loop(
-    stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable, layout: Layout
+    stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable, across: bool
 ) -> Loop | str:
     """Return the loop of a phase, or why there is none; from this process's memory if it has tried before."""
     model, data = stack.model, stack.data
@@ -144,7 +143,7 @@ def _loop(
     noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
     streams = ExampleInputs(data.x, data.y, index, noise, count)
     examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
-    key = _key(stack, (phase, layout), examples)
+    key = _key(stack, (phase, across), examples)
     if key is not None and key in _LOOPS:
         _LOOPS.move_to_end(key)
         return _LOOPS[key]
@@ -166,7 +165,7 @@ def _loop(
     loop: Loop | str
     try:
         graph = trace(update, examples)
-        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves, layout)
+        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves, across)
     except (Unsupported, NoCompiler) as reason:
         loop = str(reason)
     if key is not None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,28 +14,60 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import Execution, train_stacked
 from lockstep_bench.methods.base import Method
-from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.likelihoods import Gaussian, HeteroscedasticGaussian
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Task
 
-N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
+N_FEATURES = 6
 # What is timed is the difference of a longer and a shorter training, so that neither starting a stack nor capturing or
 # compiling its update counts. The shorter one is long enough to be trained in the default way of a run.
 MODEL_STEPS = 60_000  # of the difference, divided among the replicas, within the two limits
+PRODUCTS = 2e9  # of a weight and a number, at most so many in the difference; large fits make fewer updates
 MIN_UPDATES, MAX_UPDATES = 128, 4096
 SHORT_UPDATES = 128
 ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
 
 
-def schedule_for(method: Method, n_updates: int) -> Schedule:
-    """Return a schedule of so many updates on the synthetic data."""
-    minibatches = n_updates * method.batches_per_update
-    return Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
+@dataclass(frozen=True)
+class TimedFit:
+    """A fit to synthetic data whose updates are timed.
+
+    Attributes:
+        hidden: units of each hidden layer.
+        batch_size: M.
+        n_rows: N, of the training data.
+        predicted_noise: whether the network has a second output, the log variance of the noise.
+    """
+
+    hidden: tuple[int, ...] = (50,)
+    batch_size: int = 10
+    n_rows: int = 277
+    predicted_noise: bool = False
+
+    @property
+    def task(self) -> Task:
+        """The task of the fit."""
+        likelihood = HeteroscedasticGaussian() if self.predicted_noise else Gaussian((0.01, 1.0))
+        return Task("synthetic", likelihood, MLP(N_FEATURES, self.hidden, likelihood.n_outputs))
+
+    def schedule(self, method: Method, n_updates: int) -> Schedule:
+        """Return a schedule of so many updates."""
+        minibatches = n_updates * method.batches_per_update
+        return Schedule(self.n_rows, self.batch_size, minibatches, method.batches_per_update, minibatches)
+
+    def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
+        """Return by how many updates the longer training of a stack is longer."""
+        steps = min(model_steps, int(PRODUCTS / (3 * self.task.network.dim * self.batch_size)))
+        fewest = min(MIN_UPDATES, max(8, steps))
+        return min(MAX_UPDATES, max(fewest, steps // n_replicas))
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (N, P) and targets (N,)."""
+        x = np.random.default_rng(0).standard_normal((self.n_rows, N_FEATURES))
+        return x, x.sum(axis=1)
 
 
-def timed_updates(n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
-    """Return by how many updates the longer training of a stack is longer."""
-    return min(MAX_UPDATES, max(MIN_UPDATES, model_steps // n_replicas))
+UCI_SIZED = TimedFit()
 
 
 def clock_for(device: str) -> Callable[[], float]:
@@ -56,6 +89,7 @@ def microseconds(
     device: str = "cpu",
     stacked: bool = True,
     model_steps: int = MODEL_STEPS,
+    fit: TimedFit = UCI_SIZED,
 ) -> float:
     """Return the microseconds of one update of one network on synthetic data.
 
@@ -66,32 +100,26 @@ def microseconds(
         device: cpu, cuda or cuda:N.
         stacked: False trains one replica after the other.
         model_steps: updates that are timed, summed over the replicas of a stack, about.
+        fit: what is fitted.
     """
     stacked = stacked and method.stackable
     n_fits = max(1, n_replicas // method.members)
-    x, y = synthetic()
-    task = Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
+    (x, y), task = fit.data(), fit.task
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
-    fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
+    fits = [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(n_fits)]
     data, clock = Data.of(x, y, device), clock_for(device)
     train = train_stacked if execution is None else partial(train_stacked, execution=execution)
 
     def seconds(n_updates: int) -> float:
         started = clock()
-        train(method, task, data, fits, schedule_for(method, n_updates), stacked=stacked)
+        train(method, task, data, fits, fit.schedule(method, n_updates), stacked=stacked)
         return clock() - started
 
     n_networks = n_fits * method.members
-    short, timed = (SHORT_UPDATES, timed_updates(n_networks, model_steps)) if stacked else (SHORT_ALONE, ALONE)
+    short, timed = (SHORT_UPDATES, fit.timed_updates(n_networks, model_steps)) if stacked else (SHORT_ALONE, ALONE)
     seconds(short)  # warms up, and compiles what the process then remembers
     return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
-
-
-def synthetic() -> tuple[np.ndarray, np.ndarray]:
-    """Return features (N, P) and targets (N,) to train on."""
-    x = np.random.default_rng(0).standard_normal((N_ROWS, N_FEATURES))
-    return x, x.sum(axis=1)
 
 
 def _synchronised() -> float:

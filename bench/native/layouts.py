@@ -1,6 +1,8 @@
 """Which numbers share a SIMD value: those of different replicas, or neighbours of one replica."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
@@ -17,9 +19,11 @@ class Layout:
 
     Attributes:
         across: whether each lane holds another replica. Otherwise each lane holds another number of one replica.
+        lanes: of a single-precision value, W in C++.
     """
 
     across: bool
+    lanes: int
 
     @property
     def slack(self) -> int:
@@ -41,26 +45,21 @@ class Layout:
         return size if self.across else -(-size // ALIGNMENT) * ALIGNMENT
 
 
-ACROSS, WITHIN = Layout(across=True), Layout(across=False)
 
+    def axis(self, domain: Shape, views: Sequence[View], summed: Collection[int]) -> int | None:
+        """Return the axis of a nest along which the lanes of one replica lie: that which takes the fewest steps.
 
-def lane_axis(domain: Shape, views: list[View], summed: set[int]) -> int | None:
-    """Return the axis of a nest along which the lanes of one replica lie: that which takes the fewest steps.
-
-    Args:
-        domain: lengths of the loops.
-        views: what the nest reads and writes, of the domain's shape.
-        summed: axes over which the nest reduces; a sum over lanes would have another order.
-    """
-    total = 1
-    for size in domain:
-        total *= size
-    costs = {}
-    for axis, size in enumerate(domain):
-        if axis not in summed:
-            lane_by_lane = sum(view.strides[axis] not in (0, 1) for view in views)
-            costs[axis] = total / size * (-(-size // LIKELY_LANES) * len(views) + lane_by_lane * size)
-    return min(costs, key=lambda axis: (costs[axis], -axis)) if costs else None
-
-
-LIKELY_LANES = 8
+        Args:
+            domain: lengths of the loops.
+            views: what the nest reads and writes, of the domain's shape.
+            summed: axes over which the nest reduces. A sum over lanes would have another order, so it is none of them.
+        """
+        if self.across:
+            return None
+        costs = {}
+        for axis, size in enumerate(domain):
+            if axis not in summed:
+                lane_by_lane = sum(view.strides[axis] not in (0, 1) for view in views)
+                steps = -(-size // self.lanes) * len(views) + size * lane_by_lane
+                costs[axis] = steps * prod(domain) / size
+        return min(costs, key=lambda axis: (costs[axis], -axis)) if costs else None

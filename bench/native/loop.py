@@ -14,7 +14,7 @@ from torch.fx import GraphModule, Node
 from lockstep_bench.bench.native.delays import delay
 from lockstep_bench.bench.native.lanes import Lanes, address, addresses, aligned
 from lockstep_bench.bench.native.layouts import Layout
-from lockstep_bench.bench.native.libraries import compiled
+from lockstep_bench.bench.native.libraries import compiled, lanes
 from lockstep_bench.bench.native.lowering import lower
 from lockstep_bench.bench.native.nests import bind
 from lockstep_bench.bench.native.source import chains, source_of
@@ -58,7 +58,7 @@ class Loop:
     chains: tuple[tuple[int, ...], ...]
     layout: Layout
 
-    def lanes(self, n_replicas: int) -> Lanes:
+    def blocks_of(self, n_replicas: int) -> Lanes:
         """Return the blocks of so many replicas."""
         return Lanes(int(self.library.width()), n_replicas, self.layout.slack)
 
@@ -69,7 +69,7 @@ def compile_loop(
     fixed: Sequence[Tensor],
     streams: ExampleInputs,
     state: Sequence[Tensor],
-    layout: Layout,
+    across: bool = True,
 ) -> Loop:
     """Return the training loop of a graph.
 
@@ -79,7 +79,7 @@ def compile_loop(
         fixed: example tensors of one replica that stay the same during training.
         streams: example tensors of what an update reads.
         state: example tensors of one replica.
-        layout: of the memory.
+        across: see `Layout`.
 
     Raises:
         Unsupported: if an operation has no native form.
@@ -95,6 +95,7 @@ def compile_loop(
     program = lower(module, examples, [*constant, *data, *read, *leaves])
     delay(program)
     origins = bind(program, leaves)
+    layout = Layout(across, lanes())
     library = compiled(source_of(program, constant, leaves, origins, *read, layout))
     for function in (library.width, library.workspace_bytes):
         function.restype = ctypes.c_int64

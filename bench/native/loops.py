@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import torch
 
-from lockstep_bench.bench.native.layouts import Layout, lane_axis
+from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.memory import operands
 from lockstep_bench.bench.native.operators import C_TYPES, LANES
 from lockstep_bench.bench.native.values import (
@@ -20,6 +21,8 @@ from lockstep_bench.bench.native.values import (
     View,
     contiguous_strides,
 )
+
+AT_ONCE = 4  # blocks of lanes that are summed side by side, because one sum waits for its last addition
 
 
 class LoopWriter:
@@ -56,6 +59,24 @@ class LoopWriter:
             yield f"static const {C_TYPES[value.dtype]} {name}[{length}] = {{{numbers}}};"
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Lanes that one statement computes.
+
+    Attributes:
+        offset: of the first from the loop's index, in numbers.
+        lanes: how many are in use.
+    """
+
+    offset: int = 0
+    lanes: int = 1
+
+    @property
+    def suffix(self) -> str:
+        """Of the names of its variables."""
+        return f"_{self.offset}" if self.offset else ""
+
+
 class _NestWriter:
     """Writes one nest.
 
@@ -63,8 +84,8 @@ class _NestWriter:
     """
 
     def __init__(self, writer: LoopWriter, nest: Nest, domain: Shape):
-        self._writer, self._across = writer, writer.layout.across
-        if not self._across:
+        self._writer, self._layout = writer, writer.layout
+        if not self._layout.across:
             nest, domain = _merged(nest, domain)
         self._nest, self._domain = nest, domain
         reductions = [statement for statement in nest.statements if isinstance(statement, Reduce)]
@@ -79,96 +100,116 @@ class _NestWriter:
             if statement.axes == tuple(self._order[depth - len(statement.axes) :])
         }
         summed = {axis for statement in reductions for axis in statement.axes}
-        self._lane_axis = None if self._across else lane_axis(domain, _views(nest, domain), summed)
+        self._lane_axis = self._layout.axis(domain, _views(nest, domain), summed)
 
     def lines(self) -> Iterator[str]:
+        """Yield its lines."""
         yield "{"
-        for statement, name in self._names.items():
+        for statement in self._names:
             if statement not in self._levels:
-                target = address(View.of(statement.target))
-                begun = self._stored(f"{target} + i", statement.start, "1", 1)
+                start = address(View.of(statement.target))
+                begun = self._stored(start, "i", statement.start, 1, 1)
                 yield f"for (int i = 0; i < {statement.target.size}; i++) {begun}"
-        yield from self._loops(0, "W" if self._across else "1")
+        yield from self._loops(0, [_Block()])
         yield "}"
 
-    def _loops(self, level: int, lanes: str) -> Iterator[str]:
-        """Yield the loops from a level on; `lanes` is how many lanes are in use, in C++."""
+    def _loops(self, level: int, blocks: list[_Block]) -> Iterator[str]:
+        """Yield the loops from a level on, for blocks of lanes side by side."""
         begun = [statement for statement, at in self._levels.items() if at == level]
-        for statement in begun:
-            yield f"{LANES[statement.target.dtype]} {self._names[statement]} = {statement.start};"
+        for statement, block in product(begun, blocks):
+            kind = LANES[statement.target.dtype]
+            yield f"{kind} {self._names[statement]}{block.suffix} = {statement.start};"
         if level == len(self._order):
-            yield from self._body(lanes)
+            for block in blocks:
+                yield from self._body(block)
+        elif self._order[level] == self._lane_axis:
+            yield from self._lanes(level)
         else:
             axis = self._order[level]
-            index, size = f"i{axis}", self._domain[axis]
-            if axis != self._lane_axis:
-                yield f"for (int {index} = 0; {index} < {size}; {index}++) {{"
-                yield from self._loops(level + 1, lanes)
-                yield "}"
-            else:
-                yield f"for (int {index} = 0; {index} + W <= {size}; {index} += W) {{"
-                yield from self._loops(level + 1, "W")
-                yield f"}} if (constexpr int {index} = {size} / W * W; {index} < {size}) {{"
-                yield from self._loops(level + 1, f"{size} % W")
-                yield "}"
-        for statement in begun:
-            yield self._written(self._sum_of(statement), self._names[statement], lanes)
+            yield f"for (int i{axis} = 0; i{axis} < {self._domain[axis]}; i{axis}++) {{"
+            yield from self._loops(level + 1, blocks)
+            yield "}"
+        for statement, block in product(begun, blocks):
+            yield self._written(self._sum_of(statement), f"{self._names[statement]}{block.suffix}", block)
 
-    def _body(self, lanes: str) -> Iterator[str]:
+    def _lanes(self, level: int) -> Iterator[str]:
+        """Yield the loop over the axis whose neighbours are in lanes."""
+        axis, width = self._order[level], self._layout.lanes
+        size, together = self._domain[axis], AT_ONCE if max(self._levels.values(), default=0) > level else 1
+        step = width * together
+        if steps := size // step:
+            yield f"for (int i{axis} = 0; i{axis} < {steps * step}; i{axis} += {step}) {{"
+            yield from self._loops(level + 1, [_Block(place * width, width) for place in range(together)])
+            yield "}"
+        if rest := size % step:
+            yield f"{{ const int i{axis} = {steps * step};"
+            offsets = range(0, rest, width)
+            yield from self._loops(level + 1, [_Block(offset, min(width, rest - offset)) for offset in offsets])
+            yield "}"
+
+    def _body(self, block: _Block) -> Iterator[str]:
         known: dict[Value, str] = {}
         for number, statement in enumerate(self._nest.statements):
             if isinstance(statement, Compute):
-                texts = [self._read(view, known, lanes) for view in statement.operands]
-                target = statement.target
-                known[target] = f"t{number}"
-                yield f"const {LANES[target.dtype]} t{number} = {statement.expression.format(*texts)};"
+                texts = [self._read(view, known, block) for view in statement.operands]
+                target, name = statement.target, f"t{number}{block.suffix}"
+                known[target] = name
+                yield f"const {LANES[target.dtype]} {name} = {statement.expression.format(*texts)};"
                 if target.stored:
-                    yield self._written(_over(target, self._domain), f"t{number}", lanes)
+                    yield self._written(_over(target, self._domain), name, block)
             elif isinstance(statement, Reduce):
-                operand, target_view = self._read(statement.operand, known, lanes), self._sum_of(statement)
-                name = self._names[statement] if statement in self._levels else ""
-                text = statement.combine.format(name or self._element(target_view, lanes), operand)
-                yield f"{name} = {text};" if name else self._written(target_view, text, lanes)
+                operand, window = self._read(statement.operand, known, block), self._sum_of(statement)
+                if statement in self._levels:
+                    name = f"{self._names[statement]}{block.suffix}"
+                    yield f"{name} = {statement.combine.format(name, operand)};"
+                else:
+                    yield self._written(window, statement.combine.format(self._element(window, block), operand), block)
             elif not isinstance(statement, Call):
-                yield self._written(statement.target, self._read(statement.operand, known, lanes), lanes)
+                yield self._written(statement.target, self._read(statement.operand, known, block), block)
 
-    def _read(self, view: View, known: dict[Value, str], lanes: str) -> str:
+    def _read(self, view: View, known: dict[Value, str], block: _Block) -> str:
         """Return the expression of a window's number at the present indices of the loops."""
         value = view.value
         if value in known and view.is_whole:
             return known[value]
         if value.constant is None:
-            return self._element(view, lanes)
+            return self._element(view, block)
         numbers = value.constant.flatten()
         sign = "-" if value.dtype == torch.bool else ""
         if len(numbers) and bool((numbers == numbers[0]).all()):
             return f"splat({C_TYPES[value.dtype]}({sign}{_number(numbers[0].item())}))"
         name = self._writer.constants.setdefault(value, f"c{len(self._writer.constants)}")
-        if self._across:
+        if self._layout.across:
             return f"splat({C_TYPES[value.dtype]}({sign}{name}[{_position(view)}]))"
-        return sign + self._loaded(name, view, lanes)
+        return sign + self._loaded(name, view, block)
 
-    def _element(self, view: View, lanes: str) -> str:
+    def _element(self, view: View, block: _Block) -> str:
         start = address(View(view.value, view.shape, view.strides))
-        return f"{start}[{_position(view)}]" if self._across else self._loaded(start, view, lanes)
+        return f"{start}[{_position(view)}]" if self._layout.across else self._loaded(start, view, block)
 
-    def _loaded(self, start: str, view: View, lanes: str) -> str:
+    def _loaded(self, start: str, view: View, block: _Block) -> str:
         """Return the expression of the numbers of a window in the lanes of one replica."""
-        kind, place = LANES[view.value.dtype], f"{start} + {_position(view)}"
-        step = 1 if self._lane_axis is None else view.strides[self._lane_axis]
+        kind, step = LANES[view.value.dtype], self._step(view)
+        place = f"{start} + {_position(view, block.offset * step)}"
         if step == 0:
             return f"splat(*({place}))"
-        return f"load<{kind}>({place})" if step == 1 else f"strided<{kind}, {lanes}>({place}, {step})"
+        return f"load<{kind}>({place})" if step == 1 else f"strided<{kind}, {block.lanes}>({place}, {step})"
 
-    def _written(self, view: View, text: str, lanes: str) -> str:
+    def _written(self, view: View, text: str, block: _Block) -> str:
+        """Return the statement that writes a window's number, or numbers in the lanes of one replica."""
+        step = self._step(view)
         start = address(View(view.value, view.shape, view.strides))
-        step = 1 if self._lane_axis is None else view.strides[self._lane_axis]
-        return self._stored(f"{start} + {_position(view)}", text, lanes, step)
+        return self._stored(start, _position(view, block.offset * step), text, block.lanes, step)
 
-    def _stored(self, place: str, text: str, lanes: str, step: int) -> str:
-        if self._across:
-            return f"*({place}) = {text};"
+    def _stored(self, start: str, position: str, text: str, lanes: int, step: int) -> str:
+        if self._layout.across:
+            return f"{start}[{position}] = {text};"
+        place = f"{start} + {position}"
         return f"store<{lanes}>({place}, {text});" if step == 1 else f"scatter<{lanes}>({place}, {text}, {step});"
+
+    def _step(self, view: View) -> int:
+        """Return the numbers from one lane of a window to the next."""
+        return 1 if self._lane_axis is None else view.strides[self._lane_axis]
 
     def _sum_of(self, statement: Reduce) -> View:
         """Return the window onto a reduction's result that loops over the domain go through."""
@@ -233,9 +274,10 @@ def _over(value: Value, domain: Shape) -> View:
     return View(value, domain, tuple(0 if size == 1 else stride for size, stride in zip(domain, strides, strict=True)))
 
 
-def _position(view: View) -> str:
-    terms = [f"{stride} * i{axis}" for axis, stride in enumerate(view.strides) if stride]
-    return " + ".join([str(view.offset), *terms] if view.offset or not terms else terms)
+def _position(view: View, further: int = 0) -> str:
+    """Return the index of a window's number at the present indices of the loops, or some numbers further on."""
+    terms, offset = [f"{stride} * i{axis}" for axis, stride in enumerate(view.strides) if stride], view.offset + further
+    return " + ".join([str(offset), *terms] if offset or not terms else terms)
 
 
 def _number(number: float | bool) -> str:

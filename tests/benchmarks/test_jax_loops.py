@@ -6,7 +6,7 @@ import torch
 
 from lockstep_bench import methods
 from lockstep_bench.bench.engine.private_torch import tree_leaves
-from lockstep_bench.bench.engine.timing import BATCH_SIZE, N_FEATURES, synthetic
+from lockstep_bench.bench.engine.timing import N_FEATURES, UCI_SIZED
 from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.mlp import MLP
@@ -40,9 +40,9 @@ def after_updates(loops, name):
     of_jax = tuple(jnp.asarray(leaf.numpy()) for leaf in tree_leaves(state))
     jax_hparams = loops.JaxHParams(*(jnp.float32(HPARAMS[key]) for key in HPARAMS), jnp.float32(N_TRAIN))
     chosen = loops.LOOPS[name]
-    x, y = (torch.tensor(array, dtype=torch.float32) for array in synthetic())
+    x, y = (torch.tensor(array, dtype=torch.float32) for array in UCI_SIZED.data())
     for update in range(1, N_UPDATES + 1):
-        rows = torch.randint(len(x), (chosen.minibatches, BATCH_SIZE), generator=generator)
+        rows = torch.randint(len(x), (chosen.minibatches, UCI_SIZED.batch_size), generator=generator)
         numbers = torch.randn(chosen.noise(NETWORK.dim), generator=generator)
         collected = chosen.collect is not None and update % 5 == 0
         count = torch.tensor(float(update))
@@ -51,7 +51,7 @@ def after_updates(loops, name):
         state = result[0] if type(result) is tuple else result
         batch = loops.JaxBatch(jnp.asarray(x[rows].numpy()), jnp.asarray(y[rows].numpy()))
         arguments = batch, jnp.asarray(numbers.numpy()), jnp.float32(update), jax_hparams
-        of_jax = chosen.update(NETWORK.hidden[0], of_jax, *arguments)
+        of_jax = chosen.update(NETWORK, of_jax, *arguments)
         if collected:
             of_jax = chosen.collect(of_jax)
     return [leaf.numpy() for leaf in tree_leaves(state)], [np.asarray(leaf) for leaf in of_jax]
@@ -82,8 +82,8 @@ def test_swag_scan_collects_at_its_phases(loops):
     loop, phases = loops.LOOPS["swag"], [False, False, True, False, True, False, True, False]
     states = jax.vmap(loop.init)(jnp.ones((2, NETWORK.dim)))
     hparams = loops.JaxHParams(*(jnp.full(2, value) for value in (1e-3, 1.0, 1.0, 277.0)))
-    x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
-    rows = jnp.zeros((len(phases), 2, 1, BATCH_SIZE), int)
+    x, y = (jnp.asarray(array, jnp.float32) for array in UCI_SIZED.data())
+    rows = jnp.zeros((len(phases), 2, 1, UCI_SIZED.batch_size), int)
     keys = jax.random.split(jax.random.key(0), 2)
     _, _, n_seen, mean, *_ = loops.train(loop, NETWORK, phases, states, keys, hparams, x, y, rows)
     assert n_seen.tolist() == [3, 3]

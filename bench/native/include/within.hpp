@@ -54,7 +54,7 @@ namespace within {
 using linalg::ceil_div, linalg::Panels, linalg::REGISTERS, linalg::REGISTER_BYTES;
 
 template <class S> using Register = linalg::Part<std::conditional_t<std::is_same_v<S, float>, F, D>>;
-template <class S> constexpr int LANES = REGISTER_BYTES / sizeof(S);
+template <class S, class V = Register<S>> constexpr int LANES = sizeof(V) / sizeof(S);
 constexpr int PACKED_DEPTH = 64;  // rows of B that are copied at a time
 
 // Return the division of M rows and N registers into tiles that takes the least time.
@@ -62,7 +62,7 @@ constexpr Panels divide(int m, int n, int depth) {
     Panels best = {m, n};
     long least = 1L << 60;
     for (int rows = 1; rows <= m && rows < REGISTERS; rows++)
-        for (int columns = 1; columns <= n && columns <= 4; columns++) {
+        for (int columns = 1; columns <= n && columns < REGISTERS; columns++) {
             if (rows * columns + columns + 1 > REGISTERS) continue;
             const int across = ceil_div(m, rows), down = ceil_div(n, columns);
             const int products = rows * columns > 8 ? rows * columns : 8;  // 8 can be under way at once
@@ -101,10 +101,9 @@ template <class V, int L> INLINE void transpose(V *rows) {
 }
 
 // Copies `depth` rows of COLUMNS numbers of B, of which neighbours in a row are SBN apart, into rows of REGS registers.
-template <class S, int COLUMNS, int REGS, int SBK, int SBN>
+template <class V, class S, int COLUMNS, int REGS, int SBK, int SBN>
 static __attribute__((noinline)) void pack(S *to, const S *from, int depth) {
-    typedef Register<S> V;
-    constexpr int L = LANES<S>;
+    constexpr int L = LANES<S, V>;
     for (int group = 0; group < REGS; group++) {
         const int columns = COLUMNS - group * L < L ? COLUMNS - group * L : L;
         if constexpr (SBK == 1) {
@@ -127,12 +126,11 @@ static __attribute__((noinline)) void pack(S *to, const S *from, int depth) {
 
 enum Start { ZERO, CONTINUE, ADD };  // of a sum: from zero, from what C holds, or from zero with C added in the end
 
-// A tile of C: ROWS rows of REGS registers, the last of which holds LAST numbers.
-template <class S, int ROWS, int REGS, int LAST, int SAM, int SAK, int SBK, int SCM, int SCN>
+// A tile of C: ROWS rows of REGS values of type V, the last of which holds LAST numbers.
+template <class V, class S, int ROWS, int REGS, int LAST, int SAM, int SAK, int SBK, int SCM, int SCN>
 static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict a, const S *__restrict b, int depth,
                                            Start start) {
-    typedef Register<S> V;
-    constexpr int L = LANES<S>;
+    constexpr int L = LANES<S, V>;
     V sum[ROWS][REGS], before[ROWS][REGS];
     if (start != ZERO)
 #pragma GCC unroll 32
@@ -184,11 +182,11 @@ static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict 
 
 // The columns of C that REGS registers hold, the last of them LAST numbers. Each number is a sum over K in pieces of
 // DEPTH, of which each is summed from zero and then added.
-template <class S, int M, int K, int ROWS, int TALL, int REGS, int LAST, int SAM, int SAK, int SBK, int SBN, int SCM,
+template <class V, class S, int M, int K, int ROWS, int TALL, int REGS, int LAST, int SAM, int SAK, int SBK, int SBN, int SCM,
           int SCN, int DEPTH>
 static void columns(S *c, const S *a, const S *b, int panels) {
-    constexpr int L = LANES<S>, WIDTH = (REGS - 1) * L + LAST;
-    constexpr bool PACKED = SBN != 1;
+    constexpr int L = LANES<S, V>, WIDTH = (REGS - 1) * L + LAST;
+    constexpr bool PACKED = SBN != 1 && (L > 1 || REGS > 1);
     constexpr int STEP = !PACKED || DEPTH < K ? DEPTH : K < PACKED_DEPTH ? K : PACKED_DEPTH;
     const auto rows = [&](const S *right, int first, int depth, Start start) {
         constexpr int SRK = PACKED ? REGS * L : SBK;
@@ -197,10 +195,10 @@ static void columns(S *c, const S *a, const S *b, int panels) {
             const S *left = a + row * SAM + first * SAK;
             if constexpr (TALL != 0)
                 if (i < TALL) {
-                    tile<S, ROWS + 1, REGS, LAST, SAM, SAK, SRK, SCM, SCN>(to, left, right, depth, start);
+                    tile<V, S, ROWS + 1, REGS, LAST, SAM, SAK, SRK, SCM, SCN>(to, left, right, depth, start);
                     continue;
                 }
-            tile<S, ROWS, REGS, LAST, SAM, SAK, SRK, SCM, SCN>(to, left, right, depth, start);
+            tile<V, S, ROWS, REGS, LAST, SAM, SAK, SRK, SCM, SCN>(to, left, right, depth, start);
         }
     };
     for (int k = 0; k < K; k += STEP) {
@@ -208,7 +206,7 @@ static void columns(S *c, const S *a, const S *b, int panels) {
         const Start start = k == 0 ? ZERO : DEPTH < K ? ADD : CONTINUE;
         if constexpr (PACKED) {
             alignas(64) S packed[STEP * REGS * L];
-            pack<S, WIDTH, REGS, SBK, SBN>(packed, b + k * SBK, depth);
+            pack<V, S, WIDTH, REGS, SBK, SBN>(packed, b + k * SBK, depth);
             rows(packed, k, depth, start);
         } else {
             rows(b + k * SBK, k, depth, start);
@@ -216,9 +214,9 @@ static void columns(S *c, const S *a, const S *b, int panels) {
     }
 }
 
-template <class S, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, int DEPTH>
+template <class V, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, int DEPTH, class S>
 static void product(S *c, const S *a, const S *b) {
-    constexpr int L = LANES<S>, REGS = ceil_div(N, L);
+    constexpr int L = LANES<S, V>, REGS = ceil_div(N, L);
     constexpr Panels panels = divide(M, REGS, K < DEPTH ? K : DEPTH);
     constexpr int ROWS = M / panels.rows, TALL = M % panels.rows;
     constexpr int WIDTH = REGS / panels.columns, WIDE = REGS % panels.columns;  // WIDE panels have one register more
@@ -228,31 +226,36 @@ static void product(S *c, const S *a, const S *b) {
         const S *right = b + at * L * SBN;
         if constexpr (WIDE != 0)
             if (j < WIDE) {
-                columns<S, M, K, ROWS, TALL, WIDTH + 1, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right,
+                columns<V, S, M, K, ROWS, TALL, WIDTH + 1, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right,
                                                                                                 panels.rows);
                 continue;
             }
         if constexpr (panels.columns > 1)
             if (j < panels.columns - 1) {
-                columns<S, M, K, ROWS, TALL, WIDTH, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
+                columns<V, S, M, K, ROWS, TALL, WIDTH, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
                 continue;
             }
-        columns<S, M, K, ROWS, TALL, WIDTH, LAST, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
+        columns<V, S, M, K, ROWS, TALL, WIDTH, LAST, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
     }
 }
 
-// Time of a product whose lanes hold neighbours in a row: M rows, N columns, and K numbers to be copied per column.
-template <class S> constexpr long cost(int m, int k, int n, int step) {
-    return long(k) * (m * ceil_div(n, LANES<S>) + (step == 1 ? 0 : n / 2));
+// Time of a product of M x K and K x N numbers whose lanes hold neighbours in a row: multiplications, and copies of B
+// where neighbours in a row are not neighbours in memory.
+template <class S> constexpr long cost(int m, int k, int n, bool copied) {
+    return long(k) * (m * ceil_div(n, LANES<S>) + (copied ? n : 0));
 }
 
-// C = A B, with the columns or the rows of C in lanes.
+// C = A B, with the columns of C in lanes, or its rows, or number by number.
 template <int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int DEPTH, class S>
-static void either(S *c, const S *a, const S *b) {
-    if constexpr (cost<S>(M, K, N, SBN) <= cost<S>(N, K, M, SAM) + M * N / 2)
+static void multiply(S *c, const S *a, const S *b) {
+    constexpr long BY_COLUMNS = cost<S>(M, K, N, SBN != 1), BY_ROWS = cost<S>(N, K, M, SAM != 1) + M * N / 2;
+    constexpr bool SINGLE = (SBN == 1 || N == 1) && M * N * long(K) < (BY_COLUMNS < BY_ROWS ? BY_COLUMNS : BY_ROWS);
+    if constexpr (SINGLE)
         product<S, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b);
+    else if constexpr (BY_COLUMNS <= BY_ROWS)
+        product<Register<S>, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b);
     else
-        product<S, N, K, M, SBN, SBK, SAK, SAM, 1, N, DEPTH>(c, b, a);
+        product<Register<S>, N, K, M, SBN, SBK, SAK, SAM, 1, N, DEPTH>(c, b, a);
 }
 
 // The functions of `linalg.hpp` and `data.hpp`, by the same names.
@@ -260,10 +263,10 @@ static void either(S *c, const S *a, const S *b) {
 template <int M, int K, int N, int SAM, int SAK, int SBK, int SBN, bool ACCUMULATE, class S>
 static void matmul(S *c, const S *a, const S *b) {
     static_assert(!ACCUMULATE, "no loop adds a product");
-    either<M, K, N, SAM, SAK, SBK, SBN, linalg::depth_of(M, K, N, false)>(c, a, b);
+    multiply<M, K, N, SAM, SAK, SBK, SBN, linalg::depth_of(M, K, N, false)>(c, a, b);
 }
 template <int M, int K, int SAM, int SAK, class S> static void gram(S *c, const S *a) {
-    either<M, K, M, SAM, SAK, SAK, SAM, linalg::depth_of(M, K, M, true)>(c, a, a);
+    multiply<M, K, M, SAM, SAK, SAK, SAM, linalg::depth_of(M, K, M, true)>(c, a, a);
 }
 
 template <int SIZE> INLINE void load_rows(int64_t *out, const int64_t *rows, int64_t replica, int64_t) {

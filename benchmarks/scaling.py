@@ -109,7 +109,9 @@ def fit_seconds(n_rows: int, n_updates: int) -> float:
     rows = np.arange(n_rows)
     fits = [Fit(rows, HPARAMS, seed) for seed in range(N_FITS)]
     started = clock()
-    train_stacked(methods.get(METHOD), task, data, fits, Schedule(n_rows, UCI_SIZED.batch_size, n_updates, 1, n_updates))
+    train_stacked(
+        methods.get(METHOD), task, data, fits, Schedule(n_rows, UCI_SIZED.batch_size, n_updates, 1, n_updates)
+    )
     return (clock() - started) / N_FITS
 
 

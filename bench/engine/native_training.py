@@ -18,7 +18,9 @@ from lockstep_bench.bench.engine.random_streams import RandomStream, next_step
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.native.compiler import NoCompiler
-from lockstep_bench.bench.native.loop import ExampleInputs, Loop, Replicas, compile_loop
+from lockstep_bench.bench.native.costs import replicas_across
+from lockstep_bench.bench.native.libraries import lanes
+from lockstep_bench.bench.native.loop import ExampleInputs, Replicas, UpdateLoops
 from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import Step
@@ -50,17 +52,18 @@ def native_training(
     )
     if not fits or schedule.plan.n_updates < MIN_UPDATES:
         return None
-    import os
-
-    across = os.environ.get("LAYOUT") != "within"
-    loops: dict[Hashable, Loop] = {}
+    found: dict[Hashable, UpdateLoops] = {}
     for phase in phases:
-        loop = _loop(stack, schedule, state, noise.length, phase, across)
-        if isinstance(loop, str):
-            note_obstacle(model.method.name, loop)
+        loops = _loops(stack, schedule, state, noise.length, phase)
+        if isinstance(loops, str):
+            note_obstacle(model.method.name, loops)
             return None
-        loops[phase] = loop
-    return NativeTraining(stack, state, noise, loops)
+        found[phase] = loops
+    try:
+        return NativeTraining(stack, state, noise, found)
+    except NoCompiler as reason:
+        note_obstacle(model.method.name, str(reason))
+        return None
 
 
 def forget_loops() -> None:
@@ -87,11 +90,13 @@ def note_obstacle(method: str, reason: str) -> None:
 _NOTED: ContextVar[dict[str, str]] = ContextVar("obstacles to native training")
 
 # By what they depend on; where a loop cannot be made, the reason, as to try again may take minutes.
-_LOOPS: OrderedDict[Hashable, Loop | str] = OrderedDict()
+_LOOPS: OrderedDict[Hashable, UpdateLoops | str] = OrderedDict()
 
 
 class NativeTraining:
     """The updates of a stack, made by native loops.
+
+    The first replicas share their lanes, where that is faster; the lanes of each of the others hold its own numbers.
 
     Args:
         stack: R replicas.
@@ -101,24 +106,39 @@ class NativeTraining:
 
     Attributes:
         at_once: the most updates that one call of `advance` should make.
+
+    Raises:
+        NoCompiler: if a loop cannot be compiled.
     """
 
     at_once = 1 << 20
 
-    def __init__(self, stack: Stack, state: Any, noise: RandomStream, loops: dict[Hashable, Loop]):
+    def __init__(self, stack: Stack, state: Any, noise: RandomStream, loops: dict[Hashable, UpdateLoops]):
         leaves, self._structure = tree_flatten(state)
-        fixed = tree_flatten(stack.replicas)[0]
-        self._loops, self._noise, self._dtype = loops, noise, stack.model.dtype
-        lanes = next(iter(loops.values())).blocks_of(len(leaves[0]))
-        self._replicas = Replicas(lanes, fixed, stack.data.x, stack.data.y, leaves, noise.states())
+        fixed, generators = tree_flatten(stack.replicas)[0], noise.states()
+        self._noise, self._dtype = noise, stack.model.dtype
+        self._n_replicas, n_replicas = len(leaves[0]), stack.n_different
+        block, single = (sum(phase.steps(across) for phase in loops.values()) for across in (True, False))
+        n_across = replicas_across(n_replicas, lanes(), block, single)
+        self._groups = []
+        for across, part in ((True, slice(0, n_across)), (False, slice(n_across, n_replicas))):
+            if part.stop > part.start:
+                compiled = {phase: both.loop(across) for phase, both in loops.items()}
+                own = [leaf[part] for leaf in fixed], [leaf[part] for leaf in leaves]
+                blocks = next(iter(compiled.values())).blocks_of(len(own[1][0]))
+                replicas = Replicas(blocks, own[0], stack.data.x, stack.data.y, own[1], generators[part])
+                self._groups.append((part, compiled, replicas))
 
     def state(self) -> Any:
         """Return the present state; every tensor has a leading axis of R."""
-        return tree_unflatten(self._replicas.state(), self._structure)
+        states = [replicas.state() for _, _, replicas in self._groups]
+        leaves = [torch.cat(parts) for parts in zip(*states, strict=True)]
+        return tree_unflatten([leaf.expand(self._n_replicas, *leaf.shape[1:]) for leaf in leaves], self._structure)
 
     def next_noise(self) -> Tensor:
         """Return the noise (R, T) of the next update."""
-        return next_step(self._replicas.generators(), self._noise.length, self._dtype)
+        generators = np.concatenate([replicas.generators() for _, _, replicas in self._groups])
+        return next_step(np.broadcast_to(generators, (self._n_replicas, 4)), self._noise.length, self._dtype)
 
     def advance(self, phase: Hashable, rows: np.ndarray, first_update: int) -> None:
         """Make updates of one phase.
@@ -128,13 +148,12 @@ class NativeTraining:
             rows: (U, R, L, M), rows of the minibatches of U updates.
             first_update: number of the first.
         """
-        self._replicas.advance(self._loops[phase], rows, first_update)
+        for part, loops, replicas in self._groups:
+            replicas.advance(loops[phase], rows[:, part], first_update)
 
 
-def _loop(
-    stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable, across: bool
-) -> Loop | str:
-    """Return the loop of a phase, or why there is none; from this process's memory if it has tried before."""
+def _loops(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> UpdateLoops | str:
+    """Return the loops of a phase, or why there is none; from this process's memory if it has tried before."""
     model, data = stack.model, stack.data
     replica, before = tree_map(replica_of, (stack.replicas, state))
     fixed, replica_structure = tree_flatten(replica)
@@ -143,7 +162,7 @@ def _loop(
     noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
     streams = ExampleInputs(data.x, data.y, index, noise, count)
     examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
-    key = _key(stack, (phase, across), examples)
+    key = _key(stack, phase, examples)
     if key is not None and key in _LOOPS:
         _LOOPS.move_to_end(key)
         return _LOOPS[key]
@@ -162,17 +181,17 @@ def _loop(
         )
         return tree_flatten(result[0])[0]
 
-    loop: Loop | str
+    loops: UpdateLoops | str
     try:
         graph = trace(update, examples)
-        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves, across)
-    except (Unsupported, NoCompiler) as reason:
-        loop = str(reason)
+        loops = UpdateLoops(graph, values_of(graph, examples), fixed, streams, leaves)
+    except Unsupported as reason:
+        loops = str(reason)
     if key is not None:
-        _LOOPS[key] = loop
+        _LOOPS[key] = loops
         if len(_LOOPS) > MAX_LOOPS:
             _LOOPS.popitem(last=False)
-    return loop
+    return loops
 
 
 def _key(stack: Stack, phase: Hashable, examples: Sequence[Tensor]) -> Hashable | None:

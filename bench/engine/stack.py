@@ -70,6 +70,11 @@ class Stack:
         )
         return cls(model, data, tuple(members), replicas, parallel)
 
+    @property
+    def n_different(self) -> int:
+        """Replicas without the one that fills up a stack of one."""
+        return 1 if len(self.members) == 2 and self.members[0] is self.members[1] else len(self.members)
+
     def first(self, count: int) -> "Stack":
         """Return the stack of the first `count` replicas."""
         chosen = slice(count)

@@ -44,8 +44,6 @@ class Layout:
         size = (value.size + self.slack) * BYTES[LANES[value.dtype]]
         return size if self.across else -(-size // ALIGNMENT) * ALIGNMENT
 
-
-
     def axis(self, domain: Shape, views: Sequence[View], summed: Collection[int]) -> int | None:
         """Return the axis of a nest along which the lanes of one replica lie: that which takes the fewest steps.
 

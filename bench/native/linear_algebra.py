@@ -26,17 +26,18 @@ def _matmul(nests: Nests, operation: Operation, left: View, right: View) -> View
         return spread(nests.sum(products, [0]), 0)
     if not batch and right == left.transposed():
         text = f"gram<{rows}, {inner}, {left.strides[0]}, {left.strides[1]}>({{0}}, {{1}});"
-        return nests.call(text, [left], (rows, rows))[0]
+        return nests.call(text, [left], (rows, rows), product=(rows, inner, rows))[0]
     strides = ", ".join(map(str, (*left.strides[-2:], *right.strides[-2:])))
     product = f"matmul<{rows}, {inner}, {columns}, {strides}, false>"
     if not batch:
-        return nests.call(f"{product}({{0}}, {{1}}, {{2}});", [left, right], (rows, columns))[0]
+        text = f"{product}({{0}}, {{1}}, {{2}});"
+        return nests.call(text, [left, right], (rows, columns), product=(rows, inner, columns))[0]
     (count,) = batch
     text = (
         f"for (int b = 0; b < {count}; b++) {product}"
         f"({{0}} + b * {rows * columns}, {{1}} + b * {left.strides[0]}, {{2}} + b * {right.strides[0]});"
     )
-    return nests.call(text, [left, right], (count, rows, columns))[0]
+    return nests.call(text, [left, right], (count, rows, columns), product=(count * rows, inner, columns))[0]
 
 
 def _matrix_vector(nests: Nests, operation: Operation, matrix: View, vector: View) -> View:
@@ -65,7 +66,8 @@ def _square(matrix: View) -> int:
 def _factorised(function: str) -> Callable[..., list[View]]:
     def rule(nests: Nests, operation: Operation, matrix: View, **_: Any) -> list[View]:
         n = _square(matrix)
-        result = nests.call(f"{function}<{n}>({{0}}, {{1}});", [nests.whole(matrix)], (n, n))
+        text = f"{function}<{n}>({{0}}, {{1}});"
+        result = nests.call(text, [nests.whole(matrix)], (n, n), factorises=n)
         return [*result, nests.constant(torch.zeros((), dtype=torch.int32))]
 
     return rule
@@ -77,7 +79,7 @@ def _qr(nests: Nests, operation: Operation, matrix: View, mode: str = "reduced")
     if mode != "reduced" or rows < columns:
         raise Unsupported(f"a {mode} QR decomposition of a {rows} x {columns} matrix has no native form")
     text = f"qr<{rows}, {columns}>({{0}}, {{1}}, {{2}});"
-    return nests.call(text, [nests.whole(matrix)], (rows, columns), (columns, columns))
+    return nests.call(text, [nests.whole(matrix)], (rows, columns), (columns, columns), factorises=rows)
 
 
 def _solve_triangular(
@@ -94,7 +96,7 @@ def _solve_triangular(
     others = right.shape[1] if left else right.shape[0]
     flags = ", ".join(str(flag).lower() for flag in (upper, left, unitriangular))
     text = f"solve_triangular<{n}, {others}, {flags}>({{0}}, {{1}}, {{2}});"
-    return nests.call(text, [nests.whole(matrix), nests.whole(right)], right.shape)[0]
+    return nests.call(text, [nests.whole(matrix), nests.whole(right)], right.shape, factorises=max(n, others))[0]
 
 
 MAX_EIGENPAIRS_OF = 256  # rows; a function's local arrays would be too large for the stack
@@ -118,7 +120,8 @@ def _last_eigenpairs(nests: Nests, operation: Operation, matrix: View, *_: Any) 
         raise Unsupported(
             f"eigenpairs of a {n} x {n} matrix have no native form; at most {MAX_EIGENPAIRS_OF} rows have"
         )
-    return nests.call(f"last_eigenpairs<{n}, {kept}>({{0}}, {{1}}, {{2}});", [nests.whole(matrix)], (n,), (n, n))
+    text = f"last_eigenpairs<{n}, {kept}>({{0}}, {{1}}, {{2}});"
+    return nests.call(text, [nests.whole(matrix)], (n,), (n, n), factorises=2 * n)
 
 
 RULES: dict[object, Rule] = {

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.costs import steps
 from lockstep_bench.bench.native.delays import delay
 from lockstep_bench.bench.native.lanes import Lanes, address, addresses, aligned
 from lockstep_bench.bench.native.layouts import Layout
@@ -63,15 +65,8 @@ class Loop:
         return Lanes(int(self.library.width()), n_replicas, self.layout.slack)
 
 
-def compile_loop(
-    module: GraphModule,
-    examples: Mapping[Node, Any],
-    fixed: Sequence[Tensor],
-    streams: ExampleInputs,
-    state: Sequence[Tensor],
-    across: bool = True,
-) -> Loop:
-    """Return the training loop of a graph.
+class UpdateLoops:
+    """The loops of one phase, one for each layout, compiled when they are first wanted.
 
     Args:
         module: graph of one replica's update of (*fixed, *streams, *state) to the next state.
@@ -79,27 +74,55 @@ def compile_loop(
         fixed: example tensors of one replica that stay the same during training.
         streams: example tensors of what an update reads.
         state: example tensors of one replica.
-        across: see `Layout`.
 
     Raises:
         Unsupported: if an operation has no native form.
-        NoCompiler: if the source cannot be compiled.
     """
-    constant = [Value(tuple(leaf.shape), leaf.dtype, fixed=True) for leaf in fixed]
-    data = [
-        Value(tuple(leaf.shape), leaf.dtype, fixed=True, shared=True, pointer=pointer)
-        for leaf, pointer in ((streams.x, "data_x"), (streams.y, "data_y"))
-    ]
-    read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)]
-    leaves = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
-    program = lower(module, examples, [*constant, *data, *read, *leaves])
-    delay(program)
-    origins = bind(program, leaves)
-    layout = Layout(across, lanes())
-    library = compiled(source_of(program, constant, leaves, origins, *read, layout))
-    for function in (library.width, library.workspace_bytes):
-        function.restype = ctypes.c_int64
-    return Loop(library, tuple(map(tuple, chains(origins))), layout)
+
+    def __init__(
+        self,
+        module: GraphModule,
+        examples: Mapping[Node, Any],
+        fixed: Sequence[Tensor],
+        streams: ExampleInputs,
+        state: Sequence[Tensor],
+    ):
+        self._fixed = [Value(tuple(leaf.shape), leaf.dtype, fixed=True) for leaf in fixed]
+        data = [
+            Value(tuple(leaf.shape), leaf.dtype, fixed=True, shared=True, pointer=pointer)
+            for leaf, pointer in ((streams.x, "data_x"), (streams.y, "data_y"))
+        ]
+        changing = streams.index, streams.noise, streams.count
+        self._read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in changing]
+        self._state = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
+        self._program = lower(module, examples, [*self._fixed, *data, *self._read, *self._state])
+        delay(self._program)
+        self._origins = bind(self._program, self._state)
+        self._compiled: dict[bool, Loop | NoCompiler] = {}
+
+    def steps(self, across: bool) -> float:
+        """Return about how long an update of one block takes, see `bench.native.costs`."""
+        return steps(self._program, Layout(across, lanes()), self._read[1].size)
+
+    def loop(self, across: bool) -> Loop:
+        """Return the loop of a layout, see `Layout`.
+
+        Raises:
+            NoCompiler: if its source cannot be compiled.
+        """
+        if across not in self._compiled:
+            try:
+                self._compiled[across] = self._compile(Layout(across, lanes()))
+            except NoCompiler as reason:  # to try again may take minutes
+                self._compiled[across] = reason
+        found = self._compiled[across]
+        if isinstance(found, NoCompiler):
+            raise found
+        return found
+
+    def _compile(self, layout: Layout) -> Loop:
+        source = source_of(self._program, self._fixed, self._state, self._origins, *self._read, layout)
+        return Loop(compiled(source), tuple(map(tuple, chains(self._origins))), layout)
 
 
 class Replicas:

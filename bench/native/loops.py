@@ -48,7 +48,7 @@ class LoopWriter:
                 targets = [address(View.of(value)) for value in call.targets]
                 yield call.text.format(*targets, *map(address, call.operands))
             elif nest.statements:
-                yield from _NestWriter(self, nest, nest.domain).lines()
+                yield from _NestWriter(self, nest).lines()
 
     def declarations(self) -> Iterator[str]:
         """Yield the arrays of the constants."""
@@ -83,12 +83,12 @@ class _NestWriter:
     What all reductions sum over is innermost. With a pass over memory for each term, VIFA took a tenth longer.
     """
 
-    def __init__(self, writer: LoopWriter, nest: Nest, domain: Shape):
+    def __init__(self, writer: LoopWriter, nest: Nest):
         self._writer, self._layout = writer, writer.layout
-        if not self._layout.across:
-            nest, domain = _merged(nest, domain)
-        self._nest, self._domain = nest, domain
-        reductions = [statement for statement in nest.statements if isinstance(statement, Reduce)]
+        self._nest = nest if self._layout.across else merged(nest)
+        assert self._nest.domain is not None
+        self._domain = domain = self._nest.domain
+        reductions = reductions_of(self._nest)
         self._names = {statement: f"a{number}" for number, statement in enumerate(reductions)}
         innermost = reductions[0].axes if len({statement.axes for statement in reductions}) == 1 else ()
         depth = len(domain)
@@ -100,7 +100,7 @@ class _NestWriter:
             if statement.axes == tuple(self._order[depth - len(statement.axes) :])
         }
         summed = {axis for statement in reductions for axis in statement.axes}
-        self._lane_axis = self._layout.axis(domain, _views(nest, domain), summed)
+        self._lane_axis = self._layout.axis(domain, windows(self._nest), summed)
 
     def lines(self) -> Iterator[str]:
         """Yield its lines."""
@@ -217,31 +217,36 @@ class _NestWriter:
         return _over(statement.target, kept)
 
 
-def _views(nest: Nest, domain: Shape) -> list[View]:
-    """Return what a nest reads from memory and writes, as windows of the domain's shape."""
+def reductions_of(nest: Nest) -> list[Reduce]:
+    """Return the reductions of a nest."""
+    return [statement for statement in nest.statements if isinstance(statement, Reduce)]
+
+
+def windows(nest: Nest) -> list[View]:
+    """Return what a nest reads from memory, and writes before its last index, as windows of the domain's shape."""
+    assert nest.domain is not None
     computed, views = set[Value](), list[View]()
     for statement in nest.statements:
         views += [view for view in operands(statement) if not (view.value in computed and view.is_whole)]
         if isinstance(statement, Compute):
             computed.add(statement.target)
             if statement.target.stored:
-                views.append(_over(statement.target, domain))
+                views.append(_over(statement.target, nest.domain))
         elif isinstance(statement, StoreStep):
             views.append(statement.target)
     return views
 
 
-def _merged(nest: Nest, domain: Shape) -> tuple[Nest, Shape]:
+def merged(nest: Nest) -> Nest:
     """Return a nest with one axis in place of two neighbours, wherever everything goes through both as through one."""
+    assert nest.domain is not None
+    domain, views, sums = nest.domain, windows(nest), [statement.axes for statement in reductions_of(nest)]
     for axis in range(len(domain) - 1):
-        views = _views(nest, domain)
-        sums = [statement.axes for statement in nest.statements if isinstance(statement, Reduce)]
-        if all(view.strides[axis] == view.strides[axis + 1] * domain[axis + 1] for view in views) and all(
-            (axis in axes) == (axis + 1 in axes) for axes in sums
-        ):
+        side_by_side = all(view.strides[axis] == view.strides[axis + 1] * domain[axis + 1] for view in views)
+        if side_by_side and all((axis in axes) == (axis + 1 in axes) for axes in sums):
             fewer = (*domain[:axis], domain[axis] * domain[axis + 1], *domain[axis + 2 :])
-            return _merged(Nest(fewer, [_with_merged(statement, axis) for statement in nest.statements]), fewer)
-    return nest, domain
+            return merged(Nest(fewer, [_with_merged(statement, axis) for statement in nest.statements]))
+    return nest
 
 
 def _with_merged(statement: Statement, axis: int) -> Statement:

@@ -86,7 +86,13 @@ class Nests:
         return self.reduce(view, axes, "max_({0}, {1})", literal(float("-inf"), view.value.dtype))
 
     def call(
-        self, text: str, operands: Sequence[View], *shapes: Shape, dtype: torch.dtype = torch.float32
+        self,
+        text: str,
+        operands: Sequence[View],
+        *shapes: Shape,
+        dtype: torch.dtype = torch.float32,
+        product: tuple[int, int, int] | None = None,
+        factorises: int = 0,
     ) -> list[View]:
         """Return what a C++ statement writes.
 
@@ -95,12 +101,14 @@ class Nests:
             operands: windows that the statement reads.
             shapes: of the results.
             dtype: of the results.
+            product: see `Call`.
+            factorises: see `Call`.
         """
         views = [self._in_memory(view) for view in operands]
         fixed = all(view.value.fixed for view in views)
         nests = self._nests(fixed)
         targets = tuple(Value(shape, dtype, fixed, nest=len(nests), stored=True) for shape in shapes)
-        nests.append(Nest(None, [Call(text, targets, tuple(views))]))
+        nests.append(Nest(None, [Call(text, targets, tuple(views), product, factorises)]))
         return [View.of(target) for target in targets]
 
     def copy(self, view: View, fixed: bool | None = None) -> View:

@@ -70,8 +70,12 @@ def source_of(
     """
     workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
     separate = [number for number, origin in enumerate(origins) if origin is None]
-    block_pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)]
-    block_pointers += [_pointer(value, f"state{number}", f"state[{number}]", layout) for number, value in enumerate(state)]
+    block_pointers = [
+        _pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)
+    ]
+    block_pointers += [
+        _pointer(value, f"state{number}", f"state[{number}]", layout) for number, value in enumerate(state)
+    ]
     homes = {
         program.outputs[number].value: leaf.pointer for number, leaf in enumerate(state) if origins[number] == number
     }

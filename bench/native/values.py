@@ -161,11 +161,15 @@ class Call:
         text: with {0}, {1}, ... for the pointers of targets, then of operands.
         targets: values that the statement writes.
         operands: windows whose first numbers the pointers show.
+        product: rows, inner length and columns of a matrix product.
+        factorises: rows of a matrix that is factorised, or 0.
     """
 
     text: str
     targets: tuple[Value, ...]
     operands: tuple[View, ...] = ()
+    product: tuple[int, int, int] | None = None
+    factorises: int = 0
 
 
 Statement = Compute | Reduce | StoreStep | Call

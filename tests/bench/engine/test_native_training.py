@@ -100,8 +100,11 @@ def errors(stack: StackedFits, exact: StackedFits) -> list[float]:
 
 @pytest.mark.usefixtures("no_minimum", "fast_compiler")
 @pytest.mark.parametrize(("name", "task"), PAIRS)
-def test_native_rounding_is_that_of_torch(name, task):
-    """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor."""
+def test_native_rounding_is_that_of_torch(name, task, monkeypatch):
+    """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor.
+
+    Replicas that share their lanes have the bits of those that do not.
+    """
     method = methods.get(name)
     which = fits(task, method)
     with native_training.noted_obstacles() as obstacles:
@@ -109,6 +112,9 @@ def test_native_rounding_is_that_of_torch(name, task):
             train(method, which, task, updates=10, **options)
             for options in ({}, {"execution": "captured"}, {"execution": "eager", "dtype": torch.float64})
         )
+        for across in (True, False):
+            monkeypatch.setattr(native_training, "replicas_across", lambda count, *_, across=across: count * across)
+            assert equal(train(method, which, task, updates=10), native)
     assert native.execution == "native", obstacles
     pairs = list(zip(errors(native, exact), errors(captured, exact), strict=True))
     for ours, theirs in pairs:

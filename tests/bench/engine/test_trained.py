@@ -9,6 +9,7 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.native_training import MIN_UPDATES
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.native import loop
 from lockstep_bench.bench.native.compiler import NoCompiler, compiler
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.likelihoods import Gaussian
@@ -53,7 +54,7 @@ def test_stacks_without_compiler_are_captured(monkeypatch):
         tried.append(arguments)
         raise NoCompiler("no C++ compiler was found")
 
-    monkeypatch.setattr(native_training, "compile_loop", refuse)
+    monkeypatch.setattr(loop, "compiled", refuse)
     monkeypatch.setattr(native_training, "_LOOPS", type(native_training._LOOPS)())
     for _ in range(2):
         with native_training.noted_obstacles() as obstacles:

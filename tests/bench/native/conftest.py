@@ -13,7 +13,7 @@ from torch import Tensor
 from lockstep_bench.bench.engine.graph_capture import trace, values_of
 from lockstep_bench.bench.native import compiler, libraries
 from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE
-from lockstep_bench.bench.native.loop import ExampleInputs, Replicas, compile_loop
+from lockstep_bench.bench.native.loop import ExampleInputs, Replicas, UpdateLoops
 
 PROBES = """
 #include "random.hpp"
@@ -186,7 +186,7 @@ def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[T
 def _run_updates(
     function: Callable[..., Sequence[Tensor]], state: Sequence[Tensor], fixed: Sequence[Tensor], cuts: Sequence[int]
 ) -> tuple[list[Tensor], set[Any]]:
-    """Return the state after the updates of a native loop, and the operators of its graph.
+    """Return the state after the updates of native loops, the same in both layouts, and the operators of their graph.
 
     Args:
         function: of one replica's `fixed` and `state`, to the next state.
@@ -212,15 +212,21 @@ def _run_updates(
     with pytest.MonkeyPatch.context() as patch:  # hundreds of operators compile in a tenth of the time
         patch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
         compiler.target.cache_clear()
-        loop = compile_loop(graph, values_of(graph, examples), one_fixed, streams, one_state)
+        loops = UpdateLoops(graph, values_of(graph, examples), one_fixed, streams, one_state)
+        both = [loops.loop(across) for across in (True, False)]
     compiler.target.cache_clear()
-    generators = np.zeros((N_REPLICAS, 4), dtype=np.uint64)
-    replicas = Replicas(loop.width, fixed, streams.x, streams.y, state, generators)
-    first = 1
-    for count in cuts:
-        replicas.advance(loop, np.zeros((count, N_REPLICAS, 1, 1), dtype=np.int64), first)
-        first += count
-    return replicas.state(), {node.target for node in graph.graph.nodes}
+    states = []
+    for loop in both:
+        generators = np.zeros((N_REPLICAS, 4), dtype=np.uint64)
+        replicas = Replicas(loop.blocks_of(N_REPLICAS), fixed, streams.x, streams.y, state, generators)
+        first = 1
+        for count in cuts:
+            replicas.advance(loop, np.zeros((count, N_REPLICAS, 1, 1), dtype=np.int64), first)
+            first += count
+        states.append(replicas.state())
+    for across, within in zip(*states, strict=True):
+        assert torch.equal(across.nan_to_num(), within.nan_to_num()), "a fit has other bits in lanes of its own"
+    return states[0], {node.target for node in graph.graph.nodes}
 
 
 @pytest.fixture(scope="session")

@@ -152,6 +152,7 @@ def test_command_is_that_of_kept_rows(use_compiler, tmp_path):
     assert (tmp_path / "arguments").read_text().split() == [
         *("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-Wno-psabi"),
         *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-strict-aliasing"),
+        "--param=avoid-fma-max-bits=0",
         *(f"-I{compiler.INCLUDE}", str(tmp_path / "loop.cpp"), "-o", str(library)),
     ]
 

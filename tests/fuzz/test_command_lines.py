@@ -42,7 +42,7 @@ USUAL = {
     "--target": ["y", "a"],
     "--devices": ["cpu", "cuda", "cuda:0,1"],
     "--metric": ["nmll", "rmse", "coverage_90"],
-    "--format": ["text", "csv", "json"],
+    "--format": ["text", "csv"],
 }
 
 

@@ -1,7 +1,6 @@
 """What moved between two runs, and what cannot be told."""
 
 import io
-import json
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from lockstep_bench.leaderboards.comparison.comparison import compare
-from lockstep_bench.leaderboards.comparison.report import as_json, sentences, show
+from lockstep_bench.leaderboards.comparison.report import sentences, show
 from lockstep_bench.leaderboards.stats.significance import holm
 
 RNG = np.random.default_rng(0)
@@ -194,15 +193,6 @@ def test_what_is_printed_says_all_of_it(run):
     for said in ("Significant changes", "worse", "(n = 20)", "Detectable", "Changed status", "failed", "a bug"):
         assert said in text
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
-
-
-def test_json_has_no_number_that_json_does_not_know(run):
-    text = as_json(compare(run(a=[INF, 1.0]), run(a=[2.0, 1.0])))
-    found = json.loads(text, parse_constant=pytest.fail)
-    assert found["moves"][0]["old"] == "inf"
-    assert found["moves"][0]["p_value"] is None
-    assert found["unsteady"][0]["new"] == 2.0
-    assert found["anything"] is True
 
 
 def test_nothing_beside_nothing_is_not_comparable(cells):

@@ -18,7 +18,7 @@ from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.simulation.promises import scenarios
 from lockstep_bench.shared.papers.entries import entries
 from lockstep_bench.shared.rows import rows_cache
-from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.schema import CELLS, cell_key
 
 

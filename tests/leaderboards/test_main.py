@@ -96,7 +96,7 @@ def two(tmp_path, row):
     return write
 
 
-def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
+def test_several_folders_merge_and_what_is_left_out_is_reported(two, tmp_path):
     first, second = two(
         [{"nmll": 1.0}, {"split": 1, "nmll": 3.0}],
         [{"nmll": 2.0, "code_revision": "later", "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}],
@@ -157,7 +157,7 @@ LATER = {"code_revision": "later"}
         ([r | {"dataset": "wine"} for r in BASE], (), 2, "nothing in common"),
     ],
 )
-def test_compare_ends_with_what_became_of_the_numbers(two, new, options, code, said):
+def test_compare_summarises_and_sets_the_exit_code(two, new, options, code, said):
     old, new = two(BASE, new)
     result = run("compare", old, new, *options)
     assert said in " ".join((result.stdout + result.stderr).split())
@@ -171,7 +171,7 @@ def test_compare_prints_numbers_as_csv(two):
     assert pd.read_csv(io.StringIO(result.stdout))["verdict"][0] == "worse"
 
 
-def test_mistakes_are_told_in_one_sentence(folder, tmp_path):
+def test_errors_are_one_sentence(folder, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     (tmp_path / "begun" / "cells").mkdir(parents=True)
@@ -370,7 +370,7 @@ def test_rank_explains_mistakes(ranked, words, said):
     assert said in result.stderr
 
 
-def test_rank_wants_one_protocol(shared_folder):
+def test_rank_needs_one_protocol(shared_folder):
     out = shared_folder({"nmll": 1.0}, {"nmll": 1.0, "split": 1, "protocol_hash": "bbbbbbbb"})
     result = run("rank", out, *WANTED)
     assert result.exit_code == 2

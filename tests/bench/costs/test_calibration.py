@@ -21,7 +21,7 @@ CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # f
 COST = Cost(CELL.work, seconds=4.0, base_bytes=100, row_bytes=10)
 
 
-def test_memory_is_a_need():
+def test_cost_gives_the_need_of_memory():
     assert COST.need == Need(100, 10)
 
 
@@ -41,14 +41,14 @@ def test_every_split_shares_a_measurement(kept):
 
 
 @pytest.mark.parametrize("content", ["", "5", "[]", '{"work": 1}', "[" * 100_000], ids=lambda content: content[:11])
-def test_what_is_no_cost_is_measured_again(kept, tmp_path, content):
+def test_invalid_cost_files_are_measured_again(kept, tmp_path, content):
     (file,) = tmp_path.glob("*.json")
     file.write_text(content)
     assert kept.kept(CELL) is None
 
 
 @pytest.mark.parametrize("value", ["x", math.nan, math.inf, -5, None])
-def test_cost_of_no_sense_is_measured_again(kept, tmp_path, value):
+def test_impossible_costs_are_measured_again(kept, tmp_path, value):
     (file,) = tmp_path.glob("*.json")
     file.write_text(json.dumps(COST._asdict() | {"seconds": value}))
     assert kept.kept(CELL) is None

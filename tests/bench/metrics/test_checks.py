@@ -153,7 +153,7 @@ def test_every_public_function_is_tested():
 
 
 @pytest.mark.parametrize("function", GOOD, ids=lambda function: f"{function.__module__}.{function.__name__}")
-def test_good_arguments_pass_and_bad_ones_do_not(function):
+def test_valid_arguments_pass_and_invalid_ones_are_refused(function):
     good = GOOD[function]
     function(*good)
     for place, argument in enumerate(good):

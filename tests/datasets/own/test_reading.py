@@ -118,7 +118,7 @@ def test_names_in_few_rows_are_refused(write, names):
 @pytest.mark.parametrize(
     "classes", [("yes", "yes ", "no"), (" a", "a", "b"), ("a\u00a0", "a", "b"), ("b", "a", "a\t"), ("a", "  b", "b  ")]
 )
-def test_spaces_make_no_classes_and_are_said(table, classes):
+def test_spaces_make_no_classes_and_are_reported(table, classes):
     described, _ = table(list(np.resize(classes, N)), "table.parquet", "more")
     assert described.task == "binary"
     spaced = len([text for text in classes if text.strip() != text and text.strip() in classes])

@@ -31,7 +31,7 @@ def test_all_numbers_are_there_with_sources_to_cite():
     assert not table.duplicated(["source", "table", "suite", "dataset", "method", "metric", "statistic"]).any()
 
 
-def test_two_numbers_that_anyone_can_check_in_the_papers():
+def test_two_published_numbers_equal_the_papers():
     table = read_published().set_index(["source", "dataset", "method", "metric", "statistic"])
     vifa = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
     assert table.loc[(vifa, "energy", "vifa", "nmll", "mean"), "value"].item() == 2.53
@@ -121,7 +121,7 @@ def test_difference_in_joint_standard_errors():
         (VIFA, "images", "paper", 1, math.nan, "another protocol"),
     ],
 )
-def test_what_keeps_two_numbers_apart(source, suite, preset, n, their_n, words):
+def test_reasons_why_published_numbers_are_not_comparable(source, suite, preset, n, their_n, words):
     assert apart(source, suite, preset, n, their_n) == words
 
 

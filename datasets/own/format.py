@@ -1,4 +1,4 @@
-"""How the cells of a table are written, as far as a person says so by options such as `--decimal`."""
+"""Notation of the cells of a table, as options such as `--decimal` give it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description of an own table, which every process of a run makes the same data set of."""
+"""Description of an own table, from which every process of a run reads the same data set."""
 
 from __future__ import annotations
 

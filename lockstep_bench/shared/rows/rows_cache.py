@@ -46,7 +46,7 @@ class Remembered:
         self._n_known = 0
 
     def rows(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
-        """Return those of the files that were read before and that nobody has touched since, and their rows.
+        """Return the files that were read before and have not changed since, and their rows.
 
         Args:
             names: Names below OUT/cells of files that hold one cell each.

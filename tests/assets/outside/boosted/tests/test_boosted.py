@@ -1,4 +1,4 @@
-"""Does it keep the contract of lockstep-bench?"""
+"""The method keeps the contract of lockstep-bench."""
 
 from boosted import Boosted
 

@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions of `bench.metrics` and `bench.arrays`: types, shapes, labels, sums.
+"""Checks of predictives and targets that come from outside `bench.metrics` and `bench.arrays`: types, shapes, labels.
 
 Every message says what was got, what is allowed, and what to do. Numbers of a predictive that are NaN or infinite pass:
 the metrics of a fit that diverged are NaN, and `bench.metrics.flaws` says why.
@@ -8,7 +8,6 @@ from operator import index
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -120,19 +119,6 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
-def probabilities(values: Any, name: str = "probabilities") -> np.ndarray:
-    """Return probabilities (n, C) whose rows sum to 1."""
-    array = reals(values, name, "(n, C)")
-    off = np.abs(array.sum(axis=1) - 1)
-    wrong = (array < 0).any(axis=1) | (off > SUM_TOLERANCE)
-    if wrong.any():
-        raise ValueError(
-            f"{name} should be at least 0 and sum to 1 at each point, which they do not at {int(wrong.sum())} of "
-            f"{len(array)}; divide them by their sum"
-        )
-    return array
-
-
 def predictive(given: Any, *kinds: type) -> int:
     """Return the number of points of a predictive, after checks of its type and shapes.
 
@@ -208,21 +194,3 @@ def targets(given: Predictive, y: Any, *kinds: type) -> Tensor:
     if not n_points:
         raise ValueError("a predictive should have at least one point to be scored, got none")
     return torch.as_tensor(array, device=given[0].device)
-
-
-def pooled(given: Any) -> None:
-    """Raise TypeError or ValueError if the argument is not what `bench.metrics.pool` returns."""
-    if not hasattr(given, "probabilities"):
-        raise TypeError(f"a pooled predictive should be what bench.metrics.pool returns, got a {type(given).__name__}")
-    n_points = len(probabilities(given.probabilities))
-    for name, part in given._asdict().items():
-        if name != "probabilities":
-            of_length(reals(part, name, "(n,)"), n_points, name, "the points")
-
-
-def table(given: Any, schema: pa.Schema, made_by: str) -> None:
-    """Raise TypeError or ValueError if the argument is no table with the columns of a schema."""
-    if not isinstance(given, pa.Table):
-        raise TypeError(f"the table should be a pyarrow.Table as {made_by} returns, got a {type(given).__name__}")
-    if lacking := [name for name in schema.names if name not in given.column_names]:
-        raise ValueError(f"the table lacks the columns {', '.join(lacking)}; give one that {made_by} returned")

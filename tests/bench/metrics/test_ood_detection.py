@@ -159,8 +159,3 @@ def test_a_group_without_sets_has_no_columns(sets):
     inside, groups = sets
     assert all(name.startswith("near_") for name in group_means(by_set(inside, {"near": groups["near"]})))
     assert group_means(by_set(inside, {})) == {}
-
-
-def test_an_unknown_group_is_refused(sets):
-    with pytest.raises(ValueError, match="among near, far, got middle"):
-        by_set(sets[0], {"middle": sets[1]["near"]})

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lockstep_bench.leaderboards.data import nnuncert
-from lockstep_bench.leaderboards.data.frames import PUBLISHED, checked, records
+from lockstep_bench.leaderboards.data.frames import records
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 THESIS = (
@@ -70,7 +70,7 @@ def read_published() -> pd.DataFrame:
     """Return all published numbers, columns `frames.PUBLISHED`; missing texts are empty strings."""
     table = pd.read_csv(Path(__file__).with_name("published.csv"))
     table = table.fillna({"table": "", "note": "", "incomparable": ""})
-    return checked(pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True), PUBLISHED)
+    return pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:

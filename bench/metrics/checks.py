@@ -25,14 +25,13 @@ class NoDistribution(ValueError):
     """A predictive describes no probability distribution. The message says what is wrong."""
 
 
-def reals(values: Any, name: str, shape: str, *, finite: bool = True) -> np.ndarray:
+def reals(values: Any, name: str, shape: str) -> np.ndarray:
     """Return values as an array of real numbers; those that are double precision stay so.
 
     Args:
         values: an array, a tensor, or what NumPy makes an array of.
         name: of the argument, for messages.
         shape: the shape that is wanted, as in "(n,)" or "(n, C)", for messages and for the number of axes.
-        finite: whether NaN and infinite values are refused.
 
     Raises:
         TypeError: They are no real numbers.
@@ -52,7 +51,7 @@ def reals(values: Any, name: str, shape: str, *, finite: bool = True) -> np.ndar
         column = axes == 1 and array.ndim == 2 and array.shape[1] == 1
         remedy = f"give {name}[:, 0]" if column else "reshape it"
         raise ValueError(f"{name} should have the shape {shape}, got {tuple(array.shape)}; {remedy}")
-    if finite and array.dtype.kind == "f" and (wrong := int((~np.isfinite(array)).sum())):
+    if array.dtype.kind == "f" and (wrong := int((~np.isfinite(array)).sum())):
         raise ValueError(
             f"{name} should hold finite numbers, got NaN or infinite ones at {wrong} of {array.size} places; fill or "
             "remove them"

@@ -88,4 +88,4 @@ def write_package(folder: Path) -> None:
 def keep_made_up_costs(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Worker]) -> None:
     """Keep costs as if cells had been probed (`bench.costs.workload.Measure`), so that a plan has what it looks up."""
     for cell in cells:
-        calibrations.keep(cell, Cost(cell.work, 0.1, 0.1, 1.0, 400 * MIB, 4 * MIB))
+        calibrations.keep(cell, Cost(cell.work, 1.0, 400 * MIB, 4 * MIB))

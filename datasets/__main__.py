@@ -136,10 +136,10 @@ def new(
         str | None, typer.Option(help="regression or classification; by default as the target suggests.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Decimal separator, where texts leave it open: . or ,")
+        str | None, typer.Option(metavar="CHARACTER", help="Decimal separator of its numbers: . (default) or ,")
     ] = None,
     thousands: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Separator between thousands, where texts leave it open.")
+        str | None, typer.Option(metavar="CHARACTER", help="Separator between thousands; none by default.")
     ] = None,
     na_values: Annotated[
         str | None,

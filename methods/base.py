@@ -260,8 +260,8 @@ def _check_signature(cls: type[Method], hook: str) -> None:
 class FullBatchMethod(Method):
     """Base of methods whose fits get all training rows in one call: closed forms, and wrappers of other libraries.
 
-    A subclass overrides `fit` and `predict`. There are no updates and no minibatches, so that of a protocol's training
-    budget nothing counts. Fits run one by one.
+    A subclass overrides `fit` and `predict`. There are no updates and no minibatches, and the protocol's training
+    budget has no effect. Fits run one by one.
     """
 
     stackable = False

@@ -32,7 +32,7 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 
 
 class Sums(NamedTuple):
-    """What is known of the targets seen so far, float64.
+    """Running sums over the targets of the minibatches so far, float64.
 
     Attributes:
         n_seen: (), the number of targets.

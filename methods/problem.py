@@ -65,7 +65,7 @@ FULL_LR = "full_lr"  # name under which a scheduled fit's hyper-parameters hold 
 
 
 class Step(NamedTuple):
-    """Where in training an update stands; all fits of a stack share it.
+    """Position of an update in training; all fits of a stack share it.
 
     Attributes:
         count: (), 1 for the first update. Use it in arithmetic only, never in a branch.

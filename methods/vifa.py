@@ -77,7 +77,7 @@ class Stage(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How fast the parameters move at an update; each number is one for all, (), or one for each row, (K + 2, 1).
+    """Learning rates of an update; each is one number for all rows, (), or one for each row, (K + 2, 1).
 
     Attributes:
         rates: learning rates.

@@ -108,7 +108,7 @@ def test_values_of_comments_stand_in_their_text(path):
 
 
 @ALL
-def test_arithmetic_is_right(path):
+def test_arithmetic_of_expressions_is_correct(path):
     for _, _, comment in comments(path, "computed"):
         for expression, value in pairs(comment):
             assert agrees(value, evaluated(expression)), comment

@@ -22,7 +22,7 @@ ROOMS = sorted(
 
 
 @pytest.mark.parametrize(("package", "most"), [("bench", 10), ("leaderboards", 6)])
-def test_few_files_stand_beside_the_rooms(package, most):
+def test_folders_of_rooms_hold_few_other_files(package, most):
     assert len([path for path in (ROOT / package).iterdir() if path.is_file()]) <= most
 
 

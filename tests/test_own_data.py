@@ -102,9 +102,7 @@ def test_options_of_a_table_reach_workers_and_the_page(run, houses, tmp_path):
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")
     done = run("--csv", "bare.csv", *options, "--methods", "map", "--splits", "0", *TINY)
     assert done.returncode == 0, done.stderr
-    assert ["1", "number", "with", "commas", "between", "thousands", "'1,250'", "is", "1250"] in map(
-        str.split, done.stdout.splitlines()
-    )
+    assert ["1", "number", "1250"] in map(str.split, done.stdout.splitlines())
     assert pd.read_parquet(tmp_path / "r" / "cells")["status"].tolist() == ["ok"]
     command = "--csv bare.csv --target 3 --task regression --thousands , --na-values x --no-header --impute median"
     assert command in (tmp_path / "r/html/dataset-bare.html").read_text()

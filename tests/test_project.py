@@ -96,7 +96,7 @@ def test_one_version_is_stated_everywhere():
     assert re.search(rf"## \[{re.escape(version)}\] - (\S+)", changes)[1] in citation
 
 
-def test_attacks_name_tests_that_exist():
+def test_reliability_page_names_existing_tests():
     """Each row of docs/reliability.md is about a test; a row below an empty line would be no row of its table."""
     page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
     named = re.findall(r"\| `(tests/\S+\.py)::(\w+)` \|$", page, re.MULTILINE)

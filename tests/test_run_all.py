@@ -100,7 +100,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
 
 
-def test_killed_in_the_middle_it_resumes_to_the_rows_of_an_undisturbed_run(run_all, invoke, tmp_path):
+def test_run_killed_in_the_middle_resumes_to_equal_rows(run_all, invoke, tmp_path):
     arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-1", "--workers", "2", *TINY)
     undisturbed = invoke(*arguments, "--out", "calm")
     assert undisturbed.exit_code == 0, undisturbed.stderr
@@ -152,7 +152,7 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
     assert "index.html" in output
 
 
-def test_without_data_or_network_it_runs_what_it_has_and_names_the_rest(invoke, tmp_path):
+def test_offline_run_uses_built_in_sets_and_names_the_missing(invoke, tmp_path):
     done = invoke("--methods", "map", "--splits", "0", "--trials", "1", "--folds", "2", "--epochs", "1", "--out", "r")
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count("no connection to") == 1  # one sentence for all sets of a server
@@ -234,7 +234,7 @@ def test_refusal_prints_no_traceback(run_all, tmp_path):
     ("number", "code", "said"),
     [(signal.SIGINT, 130, "Stopped: by Ctrl-C."), (signal.SIGTERM, 143, "Stopped: by SIGTERM.")],
 )
-def test_signal_to_a_run_that_plans_is_told(invoke, monkeypatch, number, code, said):
+def test_signal_during_planning_is_reported(invoke, monkeypatch, number, code, said):
     monkeypatch.setattr(Spare, "start", lambda *_: os.kill(os.getpid(), number))
     done = invoke("--methods", "map", "--datasets", "diabetes", "--splits", "0", "--out", "r")
     assert done.exit_code == code
@@ -273,7 +273,7 @@ def test_by_default_one_method_of_each_idea_runs(invoke, monkeypatch):
     assert f"diabetes: {len(methods.headline())} methods x 2 splits" in done.stdout
 
 
-def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_path):
+def test_dry_run_prints_time_and_its_basis(invoke, tmp_path):
     for _ in range(2):  # the second time from what was kept
         done = invoke("--dry-run", "--methods", "map", "--splits", "0-1", "--out", "r", *TINY)
         assert done.exit_code == 0, done.stderr
@@ -365,7 +365,7 @@ def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
     assert "has been trained for 2 times as long already" in again
 
 
-def test_results_of_other_data_are_refused_and_of_other_code_told(invoke, tmp_path):
+def test_results_of_other_data_are_refused_and_of_other_code_noted(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--out", "r", *TINY)
     assert invoke(*arguments).exit_code == 0
     (path,) = (tmp_path / "r/cells").rglob("*.parquet")
@@ -402,7 +402,7 @@ def test_help_and_list_import_no_torch(run_all):
         assert name in listed
 
 
-def test_a_missing_compiler_is_said_once_and_loses_nothing(run_all, tmp_path):
+def test_missing_compiler_is_reported_once_with_equal_rows(run_all, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     done = run_all(*arguments, env=run_all.environment | {"CXX": "no-such-compiler"})
     assert done.returncode == 0
@@ -410,7 +410,7 @@ def test_a_missing_compiler_is_said_once_and_loses_nothing(run_all, tmp_path):
     assert rows(tmp_path / "r")["execution"].tolist() == ["captured"]
 
 
-def test_loops_that_cannot_be_compiled_are_told_once_and_in_rows(run_all, tmp_path):
+def test_loops_that_cannot_be_compiled_are_reported_once_and_in_rows(run_all, tmp_path):
     """The compiler passes its trial, and fails for each loop in words of another encoding."""
     (tmp_path / "c++").write_text(
         "#!/bin/sh\nfor word; do case $word in *loop.cpp) if grep -q n_updates $word; then\n"

@@ -124,7 +124,7 @@ def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
     """Print how an own table is taken, and warnings about it."""
     say(f"{table.name}: {table.task} of {table.target}, {table.n_rows} rows, {table.n_features} features")
     lines = overview(table)
-    columns = Table("Column", "Kind", "Read as", "For example", box=None, pad_edge=False)
+    columns = Table("Column", "Kind", "Remark", "For example", box=None, pad_edge=False)
     for line in lines[:MOST_COLUMNS]:
         columns.add_row(
             *(escape(words if len(words) <= LONGEST_CELL else f"{words[:LONGEST_CELL]} ...") for words in line)

@@ -1,4 +1,4 @@
-"""How a run may end: its exit codes, and what stops it before its end."""
+"""Exit codes of a run, and the errors and signals that stop it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

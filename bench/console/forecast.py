@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lockstep_bench.bench.costs.batching import MIB
 from lockstep_bench.bench.costs.calibration import Calibrations
-from lockstep_bench.bench.costs.estimates import BASES
+from lockstep_bench.bench.costs.estimates import BASES, GUESSED
 from lockstep_bench.bench.costs.workload import Measure, PlannedJob, Workload
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
@@ -56,13 +56,17 @@ def show(console: Console, load: Workload) -> None:
         each = f"; a thread and {_mib(load.free_bytes * n_devices // len(workers))} of free memory for each"
     names = ", ".join(worker.name for worker in workers)
     console.print(f"{len(workers)} worker(s): {escape(names)}{each}", soft_wrap=True)
-    if load.planned:
-        seconds = [job.estimate.seconds for job in load.planned]
-        by_length = sorted(load.planned, key=lambda job: -job.estimate.seconds)
+    known = [job for job in load.planned if job.estimate.basis != GUESSED]
+    if unknown := len(load.planned) - len(known):
+        console.print(f"Time unknown: {unknown} job(s), until one of the method has run here")
+    if known:
+        seconds = [job.estimate.seconds for job in known]
+        by_length = sorted(known, key=lambda job: -job.estimate.seconds)
         longest = ", ".join(f"{_name(job)} {duration(job.estimate.seconds)}" for job in by_length[:LONGEST])
         console.print(f"Longest jobs: {escape(longest)}", soft_wrap=True)
         in_all = duration(makespan(seconds, len(workers)))
-        console.print(f"About [bold]{in_all}[/] in all, {duration(sum(seconds))} of work")
+        rest = " without these" if unknown else ""
+        console.print(f"About [bold]{in_all}[/] in all{rest}, {duration(sum(seconds))} of work")
 
 
 def makespan(seconds: Sequence[float], n_workers: int) -> float:
@@ -95,7 +99,7 @@ def _line(dataset: str, jobs: Sequence[PlannedJob]) -> tuple[str, ...]:
         dataset,
         str(sum(len(job.cells) for job in jobs)),
         str(len(jobs)),
-        duration(sum(estimate.seconds for estimate in estimates)),
+        "unknown" if GUESSED in bases else duration(sum(estimate.seconds for estimate in estimates)),
         _mib(max(sizes)) if sizes else "?",
         ", ".join(basis for basis in BASES if basis in bases),
     )

@@ -1,4 +1,4 @@
-"""Estimates of the time and memory of jobs, from earlier rows of this host, from probes, or from a rough constant."""
+"""Estimates of the time and memory of jobs, from earlier rows of this host or from probes."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -18,16 +18,16 @@ EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "earlier runs, scaled",  # of the method on this data set, else on others, in proportion to the work
     "probe",  # short trainings of the cell
     "probe, scaled",  # of the method on the data set with the most features, in proportion to the work
-    "rough guess",
+    "unknown",
 )
-SECONDS_PER_WORK = 3e-5  # the guess, by `Cell.work`: median of the 1,908 cells of uci in leaderboards/results
+SECONDS_PER_WORK = 3e-5  # orders jobs of unknown time: median of the 1,908 cells of uci in leaderboards/results
 
 
 class CostEstimate(NamedTuple):
     """Estimate for a job on its worker.
 
     Attributes:
-        seconds: duration.
+        seconds: duration; a rough guess, which is not shown, where the basis is `GUESSED`.
         bytes: peak memory; None where it was never measured.
         basis: source of the seconds, one of `BASES`.
     """
@@ -89,7 +89,7 @@ class Estimates:
                 return CostEstimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
         if probed:
             basis = PROBED if self._measured(first) else RELATED
-            return CostEstimate(probed.seconds(cells, rows, work), memory, basis)
+            return CostEstimate(probed.seconds * len(cells) * work / probed.work, memory, basis)
         return CostEstimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:

@@ -28,7 +28,7 @@ class Imputed:
             self._copies[part.tobytes()] = imputer.transform(x[self._incomplete])
 
     def appended(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return x and y of the table and other rows, with the copies after them."""
+        """Return x and y with the filled copies of incomplete rows appended."""
         copies = list(self._copies.values())
         return np.concatenate([x, *copies]), np.concatenate([y, *[y[self._incomplete]] * len(copies)])
 

@@ -220,7 +220,7 @@ class PredictionScorer:
 
 
 def largest_alike(sizes: Iterable[int]) -> dict[int, int]:
-    """Return by number of training rows the largest number that trains in one stack with it.
+    """Return, for each number of training rows, the largest number that may be in the same stack.
 
     From the largest down, sizes share a stack if they differ from its largest by at most `ALIKE` of it, or by one row.
     All fits of a stack have as many updates as the largest needs, so that the others see their rows a little more

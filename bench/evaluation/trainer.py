@@ -50,7 +50,7 @@ class Trainer:
     def train(
         self, method: Method, split: SplitFits, fits: Sequence[Fit], largest: int, n_recorded: int = 0
     ) -> TrainedFits:
-        """Return fits, trained together.
+        """Train fits together in stacks, and return them.
 
         Args:
             method: Of the fits.

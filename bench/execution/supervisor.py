@@ -68,7 +68,7 @@ class Stopped(Exception):
 
 
 class Supervised:
-    """A process of `bench.execution.child`, which has ended after a call that raises `Died`, `Timeout` or `Stopped`.
+    """Child process (`bench.execution.child`) that makes calls; one that raises `Died`, `Timeout` or `Stopped` ends it.
 
     Args:
         environment: Environment variables of the process, besides those of this process.

@@ -1,4 +1,4 @@
-"""Which data sets of a request can be had here, and what to do about the others."""
+"""Availability of the data sets of a request, and remedies for missing ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
 
 
 def outsiders(names: Sequence[str]) -> tuple[str, ...]:
-    """Return further data sets that models of these are tested on: out of distribution, or of equal classes."""
+    """Return the other data sets that models of these are tested on: OOD sets, and sets of the same classes."""
     groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
     groups += [(other,) for name in names if (other := datasets.partner(name))]
     return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))

@@ -66,18 +66,8 @@ def register(
             f"NAME --csv {given.csv} --target {given.target}`, install it on all of them, and run --suite {SUITE}"
         )
     try:
-        table, warnings = datasets.describe(
-            given.csv,
-            given.target,
-            task=given.task,
-            decimal=given.decimal,
-            thousands=given.thousands,
-            na_values=given.na_values,
-            no_header=bool(given.no_header),
-            impute=given.impute,
-            splits_file=given.splits_file,
-            taken=datasets.names(),
-        )
+        options = given._asdict() | {"no_header": bool(given.no_header)}
+        table, warnings = datasets.describe(options.pop("csv"), **options, taken=datasets.names())
     except datasets.InvalidTable as problem:
         raise InvalidRequest(str(problem)) from None
     datasets.add(table)

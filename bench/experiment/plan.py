@@ -21,7 +21,7 @@ def suite_of(request: Request) -> Suite:
 
 
 def chosen_datasets(request: Request) -> tuple[str, ...]:
-    """Return the names of the requested data sets, all known and of the suite."""
+    """Return the names of the requested data sets; a name that is unknown or of another suite is refused."""
     suite = suite_of(request)
     if request.datasets is None:
         without = suite.left_out.get(request.preset, ())

@@ -65,6 +65,19 @@ RETINOPATHY = Protocol(
 )
 
 
+def _of_tables(name: str, title: str) -> Suite:
+    """Return a suite of tables whose splits share their distribution."""
+    return Suite(
+        name=name,
+        title=title,
+        kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
+        headline={"nmll": "NMLL"},
+        hidden=(50,),
+        splits={"paper": None, "tuned": None, "quick": 2},
+        presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
+    )
+
+
 def _along_features(name: str, title: str) -> Suite:
     """Return a suite whose splits test where a feature has values that the training rows have not."""
     return Suite(
@@ -81,24 +94,8 @@ def _along_features(name: str, title: str) -> Suite:
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite(
-            name="uci",
-            title="UCI regression and classification",
-            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
-            headline={"nmll": "NMLL"},
-            hidden=(50,),
-            splits={"paper": None, "tuned": None, "quick": 2},
-            presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
-        ),
-        Suite(
-            name="own",
-            title="Own data",
-            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
-            headline={"nmll": "NMLL"},
-            hidden=(50,),
-            splits={"paper": None, "tuned": None, "quick": 2},
-            presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
-        ),
+        _of_tables("uci", "UCI regression and classification"),
+        _of_tables("own", "Own data"),
         _along_features("uci-gap", "UCI regression in the gap of a feature"),
         _along_features("uci-tail", "UCI regression in the tails of a feature"),
         Suite(

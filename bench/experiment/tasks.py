@@ -31,7 +31,7 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
 
 
 def task_from(source: datasets.Source, suite: str, protocol: Protocol) -> Task:
-    """Return the task that a suite makes under a protocol of a data set that need not be registered."""
+    """Return the task of a data set in a suite under a protocol; the data set need not be registered."""
     likelihood = _likelihood(source, protocol.likelihood)
     if source.image:
         network = image_network(protocol.network, source.image, likelihood.n_outputs)

@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions of `bench.metrics` and `bench.arrays`: types, shapes, labels, sums.
+"""Checks of predictives and targets that come from outside `bench.metrics` and `bench.arrays`: types, shapes, labels.
 
 Every message says what was got, what is allowed, and what to do. Numbers of a predictive that are NaN or infinite pass:
 the metrics of a fit that diverged are NaN, and `bench.metrics.flaws` says why.
@@ -8,7 +8,6 @@ from operator import index
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -26,14 +25,13 @@ class NoDistribution(ValueError):
     """A predictive describes no probability distribution. The message says what is wrong."""
 
 
-def reals(values: Any, name: str, shape: str, *, finite: bool = True) -> np.ndarray:
+def reals(values: Any, name: str, shape: str) -> np.ndarray:
     """Return values as an array of real numbers; those that are double precision stay so.
 
     Args:
         values: an array, a tensor, or what NumPy makes an array of.
         name: of the argument, for messages.
         shape: the shape that is wanted, as in "(n,)" or "(n, C)", for messages and for the number of axes.
-        finite: whether NaN and infinite values are refused.
 
     Raises:
         TypeError: They are no real numbers.
@@ -53,7 +51,7 @@ def reals(values: Any, name: str, shape: str, *, finite: bool = True) -> np.ndar
         column = axes == 1 and array.ndim == 2 and array.shape[1] == 1
         remedy = f"give {name}[:, 0]" if column else "reshape it"
         raise ValueError(f"{name} should have the shape {shape}, got {tuple(array.shape)}; {remedy}")
-    if finite and array.dtype.kind == "f" and (wrong := int((~np.isfinite(array)).sum())):
+    if array.dtype.kind == "f" and (wrong := int((~np.isfinite(array)).sum())):
         raise ValueError(
             f"{name} should hold finite numbers, got NaN or infinite ones at {wrong} of {array.size} places; fill or "
             "remove them"
@@ -118,19 +116,6 @@ def positive(value: Any, name: str) -> float:
     if number <= 0:
         raise ValueError(f"{name} should be a number above 0, got {number:g}")
     return number
-
-
-def probabilities(values: Any, name: str = "probabilities") -> np.ndarray:
-    """Return probabilities (n, C) whose rows sum to 1."""
-    array = reals(values, name, "(n, C)")
-    off = np.abs(array.sum(axis=1) - 1)
-    wrong = (array < 0).any(axis=1) | (off > SUM_TOLERANCE)
-    if wrong.any():
-        raise ValueError(
-            f"{name} should be at least 0 and sum to 1 at each point, which they do not at {int(wrong.sum())} of "
-            f"{len(array)}; divide them by their sum"
-        )
-    return array
 
 
 def predictive(given: Any, *kinds: type) -> int:
@@ -208,21 +193,3 @@ def targets(given: Predictive, y: Any, *kinds: type) -> Tensor:
     if not n_points:
         raise ValueError("a predictive should have at least one point to be scored, got none")
     return torch.as_tensor(array, device=given[0].device)
-
-
-def pooled(given: Any) -> None:
-    """Raise TypeError or ValueError if the argument is not what `bench.metrics.pool` returns."""
-    if not hasattr(given, "probabilities"):
-        raise TypeError(f"a pooled predictive should be what bench.metrics.pool returns, got a {type(given).__name__}")
-    n_points = len(probabilities(given.probabilities))
-    for name, part in given._asdict().items():
-        if name != "probabilities":
-            of_length(reals(part, name, "(n,)"), n_points, name, "the points")
-
-
-def table(given: Any, schema: pa.Schema, made_by: str) -> None:
-    """Raise TypeError or ValueError if the argument is no table with the columns of a schema."""
-    if not isinstance(given, pa.Table):
-        raise TypeError(f"the table should be a pyarrow.Table as {made_by} returns, got a {type(given).__name__}")
-    if lacking := [name for name in schema.names if name not in given.column_names]:
-        raise ValueError(f"the table lacks the columns {', '.join(lacking)}; give one that {made_by} returned")

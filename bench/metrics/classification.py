@@ -67,8 +67,7 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
 
 
 def labels_of(pooled: Pooled, y: Tensor) -> np.ndarray:
-    """Return class numbers y (n,) as integers, after checks of them and of the pooled predictive at n points."""
-    checks.pooled(pooled)
+    """Return class numbers y (n,) as integers, after a check of them."""
     labels = checks.class_numbers(y, pooled.probabilities.shape[1])
     return checks.of_length(labels, len(pooled.probabilities), "y", "the predictive's points")
 
@@ -82,8 +81,5 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> float:
         probabilities: (n, C).
         labels: (n,), class numbers.
     """
-    probabilities = checks.probabilities(probabilities)
-    labels = checks.class_numbers(labels, probabilities.shape[1], "labels")
-    checks.of_length(labels, len(probabilities), "labels", "the probabilities")
     residuals = probabilities - np.eye(probabilities.shape[1])[labels]
     return float(np.square(residuals).sum(1).mean())

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.pooling import Pooled
 from lockstep_bench.shared.schema import CONFIDENCE
 
@@ -20,7 +19,6 @@ THRESHOLDS = np.arange(101) / 100
 
 def counts(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.ndarray:
     """Return how many of `confidence` (n,), the largest class probabilities, exceed each threshold, (T,)."""
-    confidence, thresholds = _checked(confidence, thresholds)
     return len(confidence) - np.searchsorted(np.sort(confidence), thresholds, side="right")
 
 
@@ -29,7 +27,6 @@ def means_between(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -
 
     The points are those whose number is the difference of two `counts`.
     """
-    confidence, thresholds = _checked(confidence, thresholds)
     ordered = np.sort(confidence)
     cuts = np.append(np.searchsorted(ordered, thresholds, side="right"), len(ordered))
     parts = (ordered[low:high] for low, high in pairwise(cuts))
@@ -52,12 +49,7 @@ def group_means(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> d
 
 
 def _confidence(pooled: Pooled) -> np.ndarray:
-    checks.pooled(pooled)
     return np.asarray(pooled.probabilities.amax(-1))
-
-
-def _checked(confidence: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return checks.reals(confidence, "confidence", "(n,)"), checks.reals(thresholds, "thresholds", "(T,)")
 
 
 def curves(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:

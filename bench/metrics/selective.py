@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 from torch import Tensor
 
-from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.classification import labels_of
 from lockstep_bench.bench.metrics.pooling import Pooled
 from lockstep_bench.shared.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
@@ -47,7 +46,6 @@ def selective(pooled: Pooled, y: Tensor) -> pa.Table:
 
 def columns(table: pa.Table) -> dict[str, float]:
     """Return the columns of `shared.schema.SELECTED` from a table of `selective`, without undefined values."""
-    checks.table(table, SELECTIVE, "selective")
     return {
         f"{name}_retain{round(100 * row['retained'])}_{row['uncertainty']}": row[name]
         for row in table.to_pylist()
@@ -62,9 +60,6 @@ def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
     Points below the n-th smallest uncertainty weigh 1, points above it 0; points equal to it share what is left
     equally. The result does not depend on the order of the points, and a constant uncertainty gives equal weights.
     """
-    uncertainty = checks.reals(uncertainty, "uncertainty", "(N,)")
-    if not 1 <= checks.integer(n, "n", 1) <= len(uncertainty):
-        raise ValueError(f"n should be at most the number of points, {len(uncertainty)}, got {n}")
     last = np.partition(uncertainty, n - 1)[n - 1]
     below, level = uncertainty < last, uncertainty == last
     weights: np.ndarray = below + level * (n - below.sum()) / level.sum()
@@ -73,11 +68,6 @@ def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
 
 def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
     """Return F1 = 2 TP / (2 TP + FP + FN) per class, (C,), of weighted points; NaN for a class that never occurs."""
-    n_classes = checks.integer(n_classes, "n_classes", 1)
-    labels = checks.class_numbers(labels, n_classes, "labels")
-    for name, values in (("predicted", predicted), ("weights", weights)):
-        checks.of_length(checks.reals(values, name, "(N,)"), len(labels), name, "the labels")
-    predicted = checks.class_numbers(predicted, n_classes, "predicted")
     n_true, n_predicted = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
     both = np.bincount(labels, weights * (labels == predicted), n_classes)
     f1 = np.full(n_classes, np.nan)

@@ -26,16 +26,16 @@ import pyarrow.parquet as pq
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.results.blocked_paths import among, below, obstacle
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
-from lockstep_bench.bench.results.obstacles import among, below, obstacle
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.datasets import Table
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.checking import NEWER, read_files
 from lockstep_bench.shared.rows.encoded import as_frame
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.rows.reader import CellFiles
 from lockstep_bench.shared.rows.rows_cache import KEY
-from lockstep_bench.shared.rows.sealed import sealed
 from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
 
 # Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four

@@ -1,7 +1,7 @@
 """The record of a finished cell, and its conversion to one row of `shared.schema.CELLS`.
 
 An evaluation returns one `Outcome` per cell. The process that ran it adds where, when and by which code, which makes a
-`CellResult`. All records are frozen, and compare themselves with the schema when they are made.
+`CellResult`. All records are frozen. Types of values are compared with the schema when the row is made a table.
 """
 
 from __future__ import annotations
@@ -33,19 +33,12 @@ class Record:
 
     Every field, except for those in `COMPOUND`, is a column of `shared.schema.CELLS`. A field without a default is
     required. The fields of `FREE_TEXTS` are made printable and capped, so that they can be stored and shown.
-
-    Raises:
-        TypeError: A value is not of its column's type, or a required one is missing.
-        ValueError: A field is no column.
     """
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name not in COMPOUND and not (value is None and each.default is None):
-                _check(f"{type(self).__name__}.{each.name}", each.name, value)
-                if each.name in FREE_TEXTS:
-                    object.__setattr__(self, each.name, from_outside(value, FREE_TEXTS[each.name]))
+        for name, most in FREE_TEXTS.items():
+            if (text := getattr(self, name, None)) is not None:
+                object.__setattr__(self, name, from_outside(text, most))
 
     def columns(self) -> dict[str, Any]:
         """Return the columns that this record holds, by name."""
@@ -165,9 +158,8 @@ class Outcome(Record):
         super().__post_init__()
         if self.status is not None:
             _check_name("status", self.status, STATUSES)
-        for name, value in self.metrics.items():
+        for name in self.metrics:
             _check_name("metric", name, METRICS)
-            _check(f"Outcome.metrics[{name!r}]", name, value)
         for name in self.tables:
             _check_name("table", name, TABLES)
         if self.metrics and self.status != "ok":
@@ -287,27 +279,6 @@ def class_name(problem: BaseException) -> str:
     """Return the name of an exception's class as rows have it: "module.Class", or "Class" if it is built in."""
     kind = type(problem)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _check(where: str, column: str, value: Any) -> None:
-    """Raise unless `value` is of the type of a column of `shared.schema.CELLS`."""
-    if column not in CELLS.names:
-        raise ValueError(f"{where} is no column of shared.schema.CELLS; add it there, or leave it out")
-    kind = CELLS.field(column).type
-    allowed = _python_types(kind)
-    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        names = " or ".join(each.__name__ for each in allowed)
-        raise TypeError(f"{where} is {value!r} ({type(value).__name__}); allowed: {names}, for a column of type {kind}")
-
-
-def _python_types(kind: pa.DataType) -> tuple[type, ...]:
-    if pa.types.is_floating(kind):
-        return float, int
-    if pa.types.is_integer(kind):
-        return (int,)
-    if pa.types.is_boolean(kind):
-        return (bool,)
-    return (datetime,) if pa.types.is_timestamp(kind) else (str,)
 
 
 def _check_name(what: str, name: str, allowed: Mapping[str, Any] | tuple[str, ...]) -> None:

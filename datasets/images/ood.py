@@ -1,4 +1,4 @@
-"""Which sets are out of distribution for which.
+"""Table of OOD sets: for each image data set, the sets that are out of distribution.
 
 The groups follow OpenOOD (Yang et al. 2022; Zhang et al. 2023, v1.5) as far as its sets are here. For MNIST it calls
 notMNIST and Fashion-MNIST near and photographs far; for CIFAR-10 and CIFAR-100 each other near, MNIST and SVHN far. The

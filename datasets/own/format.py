@@ -1,20 +1,25 @@
-"""How the cells of a table are written, as far as a person says so by options such as `--decimal`."""
+"""Notation of the cells of a table, as options such as `--decimal` give it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from lockstep_bench.datasets.errors import InvalidTable
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SEPARATORS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
+ALIKE = {" ": " \u00a0\u202f", "'": "'’"}  # characters that are written for a separator
 
 
 class Format(NamedTuple):
     """Options of a person on how the cells of a table are written.
 
     Attributes:
-        decimal: decimal separator of numbers; "" where it is to be found out.
-        thousands: separator between thousands, likewise.
+        decimal: decimal separator of numbers; "" for a point, or for a comma where points separate thousands.
+        thousands: separator between thousands; "" for none.
         na_values: texts and numbers that stand for missing values.
         no_header: whether the first line is a row, and not the names of the columns, which are then 1, 2, 3, ...
     """
@@ -47,11 +52,13 @@ class Format(NamedTuple):
         words = [word for name, value in values.items() if value for word in (f"--{name}", value)]
         return (*words, *(["--no-header"] if self.no_header else []))
 
-    @property
-    def decimals(self) -> frozenset[str]:
-        """The decimal separator that follows from the options, or none."""
-        follows = {",": ".", ".": ","}.get(self.thousands, "")
-        return frozenset({self.decimal or follows} - {""})
+    def plain(self, texts: pd.Series) -> pd.Series:
+        """Return texts with their numbers as pandas reads them: a decimal point, nothing between thousands."""
+        if self.thousands:
+            sign = re.escape(ALIKE.get(self.thousands, self.thousands))
+            texts = texts.str.replace(rf"(?<=\d)[{sign}](?=\d{{3}}(?!\d))", "", regex=True)
+        decimal = self.decimal or ("," if self.thousands == "." else ".")
+        return texts.str.translate(str.maketrans(f"{decimal}.−", f".{decimal}-"))
 
 
 AS_FOUND = Format()  # nothing is said

@@ -1,4 +1,4 @@
-"""Columns of an own table as a person checks them before a run: kind, how they are read, an example."""
+"""Columns of an own table as a person checks them before a run: kind, what is remarkable, an example."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ColumnLine(NamedTuple):
     Attributes:
         name: of the column.
         kind: number, category, or target.
-        how: how it is read; "" where there is nothing to say.
-        example: its first cell; with the number, where that is written in another way.
+        how: how many different texts it has, and how many cells are missing; "" where there is nothing to say.
+        example: its first cell.
     """
 
     name: str
@@ -29,7 +29,7 @@ def overview(table: Table) -> list[ColumnLine]:
     """Return the columns of a table in words, the target first."""
     columns = columns_in(table)
     target = columns.pop(table.target)
-    of_target = f"{table.n_classes} classes" if table.n_classes else target.how
+    of_target = f"{table.n_classes} classes" if table.n_classes else ""
     lines = [ColumnLine(name, column.kind, _how(column), _example(column)) for name, column in columns.items()]
     return [ColumnLine(table.target, "target", of_target, _example(target)), *lines]
 
@@ -38,11 +38,9 @@ def _how(column: Column) -> str:
     n_missing = int(column.cells.isna().sum())
     signs = f" ({examples(column.placeholders)})" if len(column.placeholders) else ""
     values = [f"{column.cells.nunique()} different texts"] if column.kind == "category" else []
-    return ", ".join([*values, *filter(None, [column.how]), *([f"{n_missing} missing{signs}"] if n_missing else [])])
+    return ", ".join([*values, *([f"{n_missing} missing{signs}"] if n_missing else [])])
 
 
 def _example(column: Column) -> str:
     cell = column.cells.dropna().iloc[0]
-    if column.how and column.numbers:
-        return f"{column.numbers.texts[column.cells.first_valid_index()]!r} is {cell:.10g}"
     return f"{cell:.10g}" if column.kind == "number" else repr(str(cell))

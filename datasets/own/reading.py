@@ -1,4 +1,4 @@
-"""Cells of a table as numbers and categories: which columns are which, and how their texts are read.
+"""Cells of a table as numbers and categories.
 
 A column of texts is one of numbers by the rule in `datasets.own.numbers`, one of dates if four fifths of its texts are
 dates or times, and else one of categories. Spaces around texts do not count.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from lockstep_bench.datasets.errors import InvalidTable
 from lockstep_bench.datasets.own.files import UNNAMED
 from lockstep_bench.datasets.own.format import Format
-from lockstep_bench.datasets.own.numbers import LEAST_SHARE, Numbers, read_numbers
+from lockstep_bench.datasets.own.numbers import LEAST_SHARE, Numbers, are_in_other_notation, read_numbers
 from lockstep_bench.datasets.own.wording import examples, first, in_rows
 
 if TYPE_CHECKING:
@@ -32,14 +32,12 @@ class Column:
         kind: what its cells are.
         cells: (N,), numbers or texts; missing where there is none.
         numbers: the texts, where they are numbers.
-        how: how the texts are written, "in kg with decimal commas"; "" where they are plain.
         spaced: texts that differ from another in spaces around them alone.
     """
 
     kind: Kind
     cells: pd.Series
     numbers: Numbers | None = None
-    how: str = ""
     spaced: tuple[str, ...] = ()
 
     @property
@@ -57,26 +55,19 @@ def columns_of(frame: pd.DataFrame, layout: Format, classes: str | None = None) 
         classes: a column that holds classes, if one does: where its texts are not all numbers, they are classes.
 
     Raises:
-        InvalidTable: most texts of a column are numbers, but not all, or they can be read as two numbers each.
+        InvalidTable: most texts of a column are numbers, but not all, or they are numbers in another notation.
     """
     import pandas as pd
 
-    columns = {name: _column(frame[name], layout.na_values) for name in map(str, frame)}
-    decimals = layout.decimals or frozenset(c.numbers.decimal for c in columns.values() if c.numbers) - {""}
-    resolved = {name: _resolved(column, decimals, name == classes) for name, column in columns.items()}
+    columns = {name: _column(frame[name], layout, name == classes) for name in map(str, frame)}
     missing = pd.to_numeric(pd.Series(layout.na_values, dtype="str"), errors="coerce").dropna()
-    return {name: _without(missing, column) for name, column in resolved.items()} if len(missing) else resolved
+    return {name: _without(missing, column) for name, column in columns.items()} if len(missing) else columns
 
 
 def notes_on(columns: Mapping[str, Column]) -> list[str]:
-    """Return sentences on texts that were read as something else."""
-    written: dict[str, list[str]] = {}
-    for name, column in columns.items():
-        written.setdefault(column.how, []).append(name)
-    notes = [f"The numbers of {first(names)} are written {how}." for how, names in written.items() if how]
-    if spaced := [repr(text) for column in columns.values() for text in column.spaced]:
-        notes.append(f"Spaces around texts do not count; they are in {first(spaced)}.")
-    return notes
+    """Return a sentence on spaces around texts, if there are any."""
+    spaced = [repr(text) for column in columns.values() for text in column.spaced]
+    return [f"Spaces around texts do not count; they are in {first(spaced)}."] if spaced else []
 
 
 def doubts_about(columns: Mapping[str, Column]) -> list[str]:
@@ -114,7 +105,7 @@ def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
     return pd.DataFrame({name: column.cells for name, column in columns.items()})
 
 
-def check_names(frame: pd.DataFrame, target: str) -> None:
+def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
     """Raise InvalidTable if the first line of a file is a row, not names, or the first column numbers the rows.
 
     Names are like a row if half of them are numbers that do not count 0, 1, 2, ..., and the target is none of the
@@ -123,6 +114,7 @@ def check_names(frame: pd.DataFrame, target: str) -> None:
     Args:
         frame: as `datasets.own.files.read_frame` returns it with names.
         target: name of the column that is predicted.
+        layout: how numbers are written.
     """
     import pandas as pd
 
@@ -130,7 +122,7 @@ def check_names(frame: pd.DataFrame, target: str) -> None:
     numbers = pd.to_numeric(names.str.replace(",", "."), errors="coerce")
     mostly_numbers = 2 * numbers.notna().sum() >= len(names) and not (numbers.dropna().diff().iloc[1:] == 1).all()
     confirmed = target in set(names[numbers.isna()])
-    if frame.index.name == "line" and (_is_a_class(frame[target], target) if confirmed else mostly_numbers):
+    if frame.index.name == "line" and (_is_a_class(frame[target], target, layout) if confirmed else mostly_numbers):
         raise InvalidTable(
             f"the first line of the table holds {first(list(map(repr, names)))}, like a row of it and not like names; "
             "give --no-header, which calls the columns 1, 2, 3, ..., or write a line of names before it"
@@ -145,13 +137,13 @@ def check_names(frame: pd.DataFrame, target: str) -> None:
             )
 
 
-def _is_a_class(texts: pd.Series, name: str) -> bool:
+def _is_a_class(texts: pd.Series, name: str, layout: Format) -> bool:
     """Return whether a name is one of the texts of a column that holds no numbers."""
     return bool((texts == name).any()) and read_numbers(texts) is None
 
 
-def _column(cells: pd.Series, na_values: tuple[str, ...]) -> Column:
-    """Return a column; how its texts are read is still open."""
+def _column(cells: pd.Series, layout: Format, may_hold_classes: bool) -> Column:
+    """Return a column."""
     import pandas as pd
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
@@ -168,55 +160,40 @@ def _column(cells: pd.Series, na_values: tuple[str, ...]) -> Column:
         cells = cells.map(bytes.decode, na_action="ignore")
     written = (cells.map(str, na_action="ignore") if cells.dtype == object else cells).astype("str")
     texts = written.str.strip()
-    texts = texts.mask(texts.isin(["", *na_values]))
+    texts = texts.mask(texts.isin(["", *layout.na_values]))
     present = texts.dropna()
-    if numbers := read_numbers(texts):
-        return Column("number", texts, numbers=numbers)
+    numbers = read_numbers(texts, layout)
+    if numbers and not (may_hold_classes and len(numbers.others)):
+        return _numbers(numbers)
     if len(present) and present.str.lower().isin(["true", "false"]).all():
         truth = texts.str.lower() == "true"
         return Column("number", truth if len(present) == len(texts) else truth.astype(float).where(texts.notna()))
     if len(present) and present.str.fullmatch(f"{DATE}|{TIME}").mean() >= LEAST_SHARE:
         return Column("date", texts)
+    if not may_hold_classes and are_in_other_notation(present):
+        raise InvalidTable(
+            f"the column {str(texts.name)!r} holds {examples(present)}, like numbers in another notation; name their "
+            "separators with --decimal and --thousands, and leave units out. To have them as categories, put a letter "
+            "before each"
+        )
     return _category(texts, written)
 
 
-def _resolved(column: Column, decimals: frozenset[str], may_hold_classes: bool) -> Column:
-    """Return a column with its numbers in place of its texts."""
-    numbers = column.numbers
-    if numbers is None:
-        return column
-    name, style = str(numbers.texts.name), numbers.style(decimals)
-    how = numbers.in_words(style) if style else ""
-    if may_hold_classes and (style is None or len(numbers.others)):
-        return _category(numbers.texts, numbers.texts)
+def _numbers(numbers: Numbers) -> Column:
+    """Return a column of numbers, which must have no other texts."""
     if len(numbers.others):
-        unit = f" in {numbers.unit}" if numbers.unit else ""
         raise InvalidTable(
-            f"the column {name!r} holds numbers{unit} but for {examples(numbers.others)} ({in_rows(numbers.others)}); "
-            "correct these cells, or name them with --na-values if they stand for missing values. To have all of them "
-            "as categories, put a letter before each number"
+            f"the column {str(numbers.texts.name)!r} holds numbers but for {examples(numbers.others)} "
+            f"({in_rows(numbers.others)}); correct these cells, or name them with --na-values if they stand for "
+            "missing values. To have all of them as categories, put a letter before each number"
         )
-    if style is None:
-        text, values = _ambiguous(numbers)
-        raise InvalidTable(
-            f"the column {name!r} holds {text!r} and the like, which may be {values}; give --thousands , or --decimal ,"
-        )
-    return replace(column, cells=numbers.readings[style], how=how)
+    return Column("number", numbers.values, numbers)
 
 
 def _without(missing: pd.Series, column: Column) -> Column:
     """Return a column whose numbers are missing where they are among those that stand for missing values."""
     is_number = column.kind == "number" and column.cells.dtype != bool
     return replace(column, cells=column.cells.mask(column.cells.isin(missing))) if is_number else column
-
-
-def _ambiguous(numbers: Numbers) -> tuple[str, str]:
-    """Return a text that can be read in two ways, and the two numbers."""
-    import pandas as pd
-
-    readings = pd.DataFrame({style.decimal: values for style, values in numbers.readings.items()})
-    differ = (readings.max(axis=1) > readings.min(axis=1)).to_numpy()
-    return str(numbers.texts[differ].iloc[0]), " or ".join(f"{value:.15g}" for value in readings[differ].iloc[0])
 
 
 def _category(texts: pd.Series, written: pd.Series) -> Column:

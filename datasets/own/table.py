@@ -1,4 +1,4 @@
-"""The description of an own table, which every process of a run makes the same data set of."""
+"""Description of an own table, from which every process of a run reads the same data set."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ def describe(
         target: column that is predicted.
         name: of the data set; None for one made from the file's name.
         task: "regression" or "classification"; None to infer it from the target.
-        decimal: decimal separator of numbers; None to infer it from each column.
-        thousands: separator between thousands; None likewise.
+        decimal: decimal separator of numbers; None for a point.
+        thousands: separator between thousands; None for none.
         na_values: further texts and numbers that stand for missing values, with commas between them.
         no_header: whether the first line is a row; columns are then called 1, 2, 3, ...
         impute: "median" to fill missing values; None to refuse them.
@@ -194,7 +194,7 @@ def describe(
     if len(frame) < LEAST_ROWS:
         raise InvalidTable(f"{path} has {len(frame)} rows; at least {LEAST_ROWS} are needed to tune, train and test")
     if not no_header:
-        check_names(frame, target)
+        check_names(frame, target, layout)
     check_target(list(map(str, frame)), target)
     columns = columns_of(frame, layout, target if task == "classification" else None)
     read_as, doubts = notes_on(columns), doubts_about(columns)

@@ -1,26 +1,19 @@
 """The command `compare`: what changed between two runs."""
 
-import enum
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import names_in, only, read_folders, stop
-
-
-class Report(enum.StrEnum):
-    """Formats that `compare` prints."""
-
-    TEXT = "text"
-    JSON = "json"
+from lockstep_bench.leaderboards.cli.options import TableFormat, names_in, only, read_folders, stop
 
 
 def compare(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A results folder.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="A results folder.")],
     metric: Annotated[str, only("--metric", "metrics, by default those of the main tables, without times")] = "",
-    format: Annotated[Report, typer.Option("--format", help="Format of the report.")] = Report.TEXT,
+    format: Annotated[TableFormat, typer.Option("--format", help="csv: all compared numbers.")] = TableFormat.TEXT,
     exact: Annotated[bool, typer.Option("--exact", help="Count differences within noise as changes.")] = False,
 ) -> None:
     """Report which numbers differ significantly between two runs, and which cells changed their status.
@@ -31,6 +24,7 @@ def compare(
 
     from lockstep_bench.leaderboards.comparison import comparison, report
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select_metrics
+    from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
 
     before, after = (read_folders([folder]).cells for folder in (old, new))
     try:
@@ -39,8 +33,8 @@ def compare(
     except NoSuchResults as error:
         stop(str(error))
     result = comparison.compare(before, after, names_in(metric) or comparison.DEFAULT)
-    if format is Report.JSON:
-        typer.echo(report.as_json(result))
+    if format is TableFormat.CSV:
+        sys.stdout.buffer.write(as_csv(result.moves).encode())
     else:
         report.show(result, Console())
     if not result.comparable:

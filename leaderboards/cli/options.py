@@ -26,11 +26,10 @@ def only(option: str, what: str) -> typer.models.OptionInfo:
 
 
 class TableFormat(enum.StrEnum):
-    """Formats that `rank` and `replications` print."""
+    """Formats that `rank`, `replications` and `compare` print."""
 
     TEXT = "text"
     CSV = "csv"
-    JSON = "json"
 
 
 def read_folders(

@@ -1,4 +1,4 @@
-"""The command `recheck`: does today's code still give the numbers that are kept?"""
+"""The command `recheck`: run kept cells again, and compare their numbers with those of today's code."""
 
 from datetime import UTC, datetime
 from pathlib import Path

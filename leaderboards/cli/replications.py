@@ -18,7 +18,7 @@ def replications(
     """Print the papers' numbers and claims beside those that `run_all.py --suite papers` measured, with verdicts.
 
     text: a line per table or figure, and every number of those named with --entry. csv: a row per table, published
-    number and claim. json: all of it. The page Replications states the rules of the verdicts.
+    number and claim. The page Replications states the rules of the verdicts.
     """
     from lockstep_bench.leaderboards.data.published import read_published
     from lockstep_bench.leaderboards.replications import comparison, report
@@ -33,9 +33,7 @@ def replications(
         stop(str(error))
     made = comparison.replications(read_folders(results).cells, read_published(), entries())
     made = [one for one in made if not names or one.entry.name in names]
-    if format is TableFormat.JSON:
-        typer.echo(report.as_json(made))
-    elif format is TableFormat.CSV:
+    if format is TableFormat.CSV:
         sys.stdout.buffer.write(as_csv(report.frame(made)).encode())
     else:
         from rich.console import Console

@@ -73,8 +73,8 @@ def rank(
         for name, ranking in found.items()
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
-    write = {TableFormat.TEXT: rankings.as_text, TableFormat.CSV: rankings.as_csv, TableFormat.JSON: rankings.as_json}
-    typer.echo(write[format](found, said, power).removesuffix("\n"))
+    write = rankings.as_csv if format is TableFormat.CSV else rankings.as_text
+    typer.echo(write(found, said, power).removesuffix("\n"))
 
 
 def simulate(

@@ -38,7 +38,7 @@ DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times, which
 
 
 class Move(NamedTuple):
-    """One row of `Comparison.moves`."""
+    """Metric of a method in both results, with the test of its change: a row of `Comparison.moves`."""
 
     suite: str
     dataset: str
@@ -56,7 +56,7 @@ class Move(NamedTuple):
 
 
 class StatusChange(NamedTuple):
-    """One row of `Comparison.statuses`."""
+    """Cell whose status differs between the two results: a row of `Comparison.statuses`."""
 
     suite: str
     dataset: str
@@ -70,7 +70,7 @@ class StatusChange(NamedTuple):
 
 
 class Unsteady(NamedTuple):
-    """One row of `Comparison.unsteady`."""
+    """Metric of a cell that equal code did not reproduce: a row of `Comparison.unsteady`."""
 
     suite: str
     dataset: str

@@ -1,11 +1,8 @@
-"""Reports of a comparison: tables for a terminal, JSON for programs."""
+"""Reports of a comparison: tables for a terminal, and a summary in sentences."""
 
-import json
-from collections.abc import Hashable, Sequence
-from math import isfinite, isnan
-from typing import Any
+from collections.abc import Sequence
+from math import isnan
 
-import pandas as pd
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -80,21 +77,6 @@ def sentences(comparison: Comparison) -> list[str]:
             amount += f" on {counted(cells['dataset'].nunique(), 'data set')}"
             summary.append(f"Only in the {where} results: {amount}.")
     return summary
-
-
-def as_json(comparison: Comparison) -> str:
-    """Return the frames as lists of objects by name, and the notes, as JSON. Infinities are strings, NaN is null."""
-    frames = {name: frame for name, frame in comparison._asdict().items() if isinstance(frame, pd.DataFrame)}
-    rows = {name: [_plain(row) for row in frame.to_dict("records")] for name, frame in frames.items()}
-    return json.dumps(rows | {"notes": comparison.notes, "anything": comparison.anything}, indent=1)
-
-
-def _plain(row: dict[Hashable, Any]) -> dict[Hashable, Any]:
-    return {name: _plain_number(value) if isinstance(value, float) else value for name, value in row.items()}
-
-
-def _plain_number(value: float) -> float | str | None:
-    return None if isnan(value) else value if isfinite(value) else str(value)
 
 
 def _where(row: Move | StatusChange | Unsteady) -> list[str]:

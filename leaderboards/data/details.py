@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.frames import DETAILS, records
-from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 from lockstep_bench.shared.schema import cell_key
 
 

@@ -1,4 +1,4 @@
-"""Column schemas of the frames that this room hands out, their check, and typed access to their rows.
+"""Column schemas of the frames that this room hands out, and typed access to their rows.
 
 They are pyarrow schemas, as those of the stored tables are. Pandera would repeat what these declare, and every command
 would wait 0.6 s for its import.
@@ -58,36 +58,6 @@ PUBLISHED = pa.schema(
         pa.field("incomparable", pa.string(), nullable=False),  # why it is not what this project measures, or ""
     ]
 )
-
-
-def checked(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
-    """Return `frame` if it has the columns of `schema`, in their order and of their types.
-
-    Raises:
-        ValueError: If a column is missing, unknown or of another type, or has nulls that it may not have.
-    """
-    if list(frame.columns) != schema.names:
-        missing = [name for name in schema.names if name not in frame]
-        unknown = [name for name in frame if name not in schema.names]
-        raise ValueError(f"the columns should be {schema.names}; missing: {missing}, unknown: {unknown}")
-    for field in schema:
-        if reason := _misfit(frame[field.name], field):
-            raise ValueError(f"a column is not of its declared type: {field.name}: {reason}")
-    return frame
-
-
-def _misfit(column: pd.Series, field: pa.Field) -> str:
-    """Return why a column is not that of a field; "" if it is. Texts and numbers of 100,000 rows are not converted."""
-    if not field.nullable and column.isna().any():
-        return "it has nulls, which it may not have"
-    is_text = pa.types.is_string(field.type) and isinstance(column.dtype, pd.StringDtype)
-    if is_text or (pa.types.is_float64(field.type) and column.dtype == float):
-        return ""
-    try:
-        pa.array(column, field.type, from_pandas=True)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        return "; ".join(map(str, error.args))
-    return ""
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What longer training is worth: cells that were trained again with their hyper-parameters, once for longer."""
+"""Gains of longer training, from cells that were trained again with their hyper-parameters, once for longer."""
 
 import json
 from math import isclose
@@ -48,12 +48,12 @@ class LongerTraining(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """How much longer training lowers the NMLL of the test part, nats."""
+        """Decrease of the test NMLL by longer training, nats."""
         return self.nmll - self.nmll_longer
 
     @property
     def validation_gain(self) -> float:
-        """How much longer training lowers the NMLL of the validation rows, nats."""
+        """Decrease of the validation NMLL by longer training, nats."""
         return self.validation_nmll - self.validation_nmll_longer
 
 

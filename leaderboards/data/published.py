@@ -13,7 +13,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from lockstep_bench.leaderboards.data import nnuncert
-from lockstep_bench.leaderboards.data.frames import PUBLISHED, checked, records
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 THESIS = (
@@ -27,11 +26,6 @@ FOLLOWED = {
     "factor-analysis": (THESIS,),
     "retinopathy": (VIFA,),
 }
-
-BESIDE = [
-    *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "sem", "n"),
-    *("source", "table", "their_mean", "their_stderr", "their_n", "difference", "apart"),
-]
 
 
 class Published(NamedTuple):
@@ -51,26 +45,11 @@ class Published(NamedTuple):
     incomparable: str
 
 
-class _Pair(NamedTuple):
-    """A measured mean and a published one."""
-
-    suite: str
-    preset: str
-    mean: float
-    sem: float
-    n: int
-    source: str
-    their_mean: float
-    their_stderr: float
-    their_n: float
-    incomparable: str
-
-
 def read_published() -> pd.DataFrame:
     """Return all published numbers, columns `frames.PUBLISHED`; missing texts are empty strings."""
     table = pd.read_csv(Path(__file__).with_name("published.csv"))
     table = table.fillna({"table": "", "note": "", "incomparable": ""})
-    return checked(pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True), PUBLISHED)
+    return pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:
@@ -100,28 +79,3 @@ def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
     if n != their_n and not isnan(their_n):
         return f"{n} splits here, {their_n:.0f} there"
     return ""
-
-
-def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return measured and published means of one suite, data set, method and metric in a row; columns `BESIDE`.
-
-    `difference` uses `sem`, as papers do. It is NaN where the numbers are not the same quantity (see the function
-    `difference`). `apart` says why they are not the same quantity, or not from one protocol (see the function `apart`).
-
-    Args:
-        summary: result of `stats.summary.summarise`.
-        published: result of `read_published`.
-    """
-    theirs = published[published["statistic"] == "mean"].rename(
-        columns={"value": "their_mean", "stderr": "their_stderr", "n": "their_n"}
-    )
-    both = summary[summary["n"] > 0].merge(theirs, on=["suite", "dataset", "method", "metric"])
-    judged = [
-        (
-            difference(row.mean, row.sem, row.their_mean, row.their_stderr) if not row.incomparable else nan,
-            row.incomparable or apart(row.source, row.suite, row.preset, row.n, row.their_n),
-        )
-        for row in records(both, _Pair)
-    ]
-    both[["difference", "apart"]] = pd.DataFrame(judged, both.index, ["difference", "apart"])
-    return both[BESIDE]

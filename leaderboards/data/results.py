@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.fingerprints import Choice, decide
-from lockstep_bench.leaderboards.data.frames import LONGER_ROWS, TIMED_ROWS, TIMING_ROWS, as_frame, checked
+from lockstep_bench.leaderboards.data.frames import LONGER_ROWS, as_frame
 from lockstep_bench.leaderboards.data.longer import with_convergence
 from lockstep_bench.leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
 from lockstep_bench.leaderboards.data.times import latest_timings, with_exclusive_times
@@ -87,9 +87,9 @@ def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
         skipped += [file._replace(path=above + file.path) for file in [*problem, *no_list]]
     rows = as_frame(joined(tables))
     cells, choices = decide(rows)
-    latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
-    trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
-    cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), TIMED_ROWS)
+    latest = latest_timings(pa.concat_tables(timings).to_pandas())
+    trained = pa.concat_tables(longer).to_pandas()
+    cells = with_convergence(with_exclusive_times(cells, latest), trained)
     found = list(unavailable.values())
     return Leaderboard(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.results import UnavailableSet
 from lockstep_bench.leaderboards.stats.first_predictions import file_name
-from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.schema import CELLS, LONGER, TIMINGS
 
 NO_LONGER = LONGER.empty_table().to_pandas()

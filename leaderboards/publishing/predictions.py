@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lockstep_bench.leaderboards.stats.first_predictions import KEY, Key, first_cells, key_of, published_path
 from lockstep_bench.leaderboards.stats.thinned import thinned
-from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 
 PROTOCOL = ["preset", "protocol_hash"]
 

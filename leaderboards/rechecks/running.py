@@ -18,7 +18,7 @@ Row = dict[str, Any]  # columns of `shared.schema.CELLS`
 
 
 class NotRun(Exception):
-    """A command gave no row of the cell. The message has its last words."""
+    """A command gave no row of the cell. The message has the end of its output."""
 
 
 def words(row: Row) -> list[str]:

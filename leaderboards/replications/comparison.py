@@ -98,12 +98,12 @@ class Replication(NamedTuple):
 
     @property
     def n_agree(self) -> int:
-        """Number of published numbers that agree, each by itself."""
+        """Number of published numbers that agree, without a correction for their number."""
         return sum(row.verdict == AGREES for row in self.judged)
 
     @property
     def status(self) -> str:
-        """How the entry was checked: "run", "test", "not run yet" or "not run here"."""
+        """Status of the check of the entry: "run", "test", "not run yet" or "not run here"."""
         if self.cells:
             return "run"
         if self.entry.test:

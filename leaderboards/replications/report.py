@@ -1,9 +1,6 @@
-"""Reports of replications: tables for a terminal, CSV and JSON for programs."""
+"""Reports of replications: tables for a terminal, a frame for programs."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from math import isfinite, isnan
 from typing import Any
 
 import pandas as pd
@@ -39,11 +36,6 @@ def frame(made: Sequence[Replication]) -> pd.DataFrame:
         rows += [shared | _number(row) for row in one.compared]
         rows += [shared | _claim(claim, test) for claim in one.claims for test in claim.tests]
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def as_json(made: Sequence[Replication]) -> str:
-    """Return a list of entries with their numbers and claims, as JSON. Infinities are strings, NaN is null."""
-    return json.dumps([_plain(_entry(one)) for one in made], indent=1)
 
 
 def show(made: Sequence[Replication], console: Console, details: bool) -> None:
@@ -145,36 +137,3 @@ def _claim(judged: JudgedClaim, test: ClaimTest) -> dict[str, Any]:
         "verdict": test.verdict,
         "remark": claim.text,
     }
-
-
-def _entry(one: Replication) -> dict[str, Any]:
-    entry = one.entry
-    fields = ("paper", "table", "name", "title", "protocol", "departures", "test", "command")
-    return {name: getattr(entry, name) for name in fields} | {
-        "unavailable": one.unavailable,
-        "rows_of": entry.rows,
-        "status": one.status,
-        "verdict": one.verdict,
-        "verdict_on_claims": one.verdict_on_claims,
-        "n_agree": one.n_agree,
-        "n_judged": len(one.judged),
-        "cells": one.cells,
-        "failed_cells": one.failures,
-        "missing": [gap._asdict() for gap in one.gaps] if one.cells else [],
-        "numbers": [{name: value for name, value in _number(row).items() if name != "kind"} for row in one.compared],
-        "claims": [
-            asdict(judged.claim) | {"verdict": judged.verdict, "tests": [test._asdict() for test in judged.tests]}
-            for judged in one.claims
-        ],
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with NaN as None and infinities as texts, in lists and dictionaries too."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        return None if isnan(value) else str(value)
-    return value

@@ -16,7 +16,7 @@ CELL = ["suite", "dataset", "method"]
 
 
 class RunPart(NamedTuple):
-    """How much of one method on one data set was run.
+    """Counts of the splits of one method on one data set: planned, run and failed.
 
     Attributes:
         n_tried: number of splits that were run.
@@ -105,7 +105,7 @@ class ReplicationRows:
         return {split: sum(of_seeds) / len(of_seeds) for split, of_seeds in sorted(values.items())}
 
     def part(self, suite: str, dataset: str, method: str) -> RunPart | None:
-        """Return how much of a method on a data set was run; None if nothing was."""
+        """Return the counts of a method's splits on a data set; None if none was run."""
         cells = self._part(suite, dataset, method)
         if not cells:
             return None

@@ -22,7 +22,7 @@ IN_FAMILY = 0.9  # correlation of the effects of two methods of a family
 
 @dataclass(frozen=True)
 class Scenario:
-    """How leaderboards are drawn. Sizes are in split sd.
+    """Parameters of the distribution of simulated leaderboards. Sizes are in standard deviations over splits.
 
     Attributes:
         name: in words.

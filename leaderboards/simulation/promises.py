@@ -18,7 +18,7 @@ PLACED = ("best", "could be best", "worse")
 
 
 class Kept(NamedTuple):
-    """How often each promise of `docs/statistics.md` held in one scenario, as shares of leaderboards unless noted.
+    """Rates at which each promise of `docs/statistics.md` held in one scenario, as shares of leaderboards unless noted.
 
     Attributes:
         scenario: name.

@@ -65,7 +65,7 @@ class Standings(NamedTuple):
 
     @property
     def better(self) -> str:
-        """Which differences to the reference are better, in words."""
+        """Meaning of the sign of differences to the reference, in words."""
         return "above 0 is better" if self.table.goal == "high" else "below 0 is better"
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lockstep_bench.leaderboards.site.cell_details import Row
-from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 from lockstep_bench.shared.rows.studies import read_study
 from lockstep_bench.shared.schema import cell_key
 

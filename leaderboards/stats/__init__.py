@@ -3,7 +3,7 @@
 `paired` lays the rows of one suite, preset and metric out as splits x methods:
 
     table = paired(cells, "uci", "paper", "nmll")
-    win_rates(table)  # fraction of data sets that the row's method wins against the column's
+    win_rates(table)  # share of data sets on which the row's method is better than the column's
 
 `ranking` puts methods in order with verdicts whose error rates `leaderboards.simulation` measures:
 

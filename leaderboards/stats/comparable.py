@@ -152,7 +152,7 @@ def comparable(requested: ComparisonRequest) -> Comparable:
 
 
 def comparable_on_each(requested: ComparisonRequest) -> list[Comparable]:
-    """Return the comparable parts on each data set by itself: methods are compared on all the splits that they share.
+    """Return the comparable parts on each data set separately: methods are compared on all the splits that they share.
 
     The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
     for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods

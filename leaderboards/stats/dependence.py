@@ -1,4 +1,4 @@
-"""How much the splits of a data set depend on each other.
+"""Dependence between the splits of a data set, which share rows.
 
 Splits that are cut from the same rows share training rows, and their results are correlated. For the difference of two
 methods, whose standard deviation over splits is sigma, the variance of the mean over S splits is then not sigma^2 / S

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lockstep_bench.leaderboards.data.details import CellId, any_of, in_split_order
 from lockstep_bench.leaderboards.stats.predictions import Predictions, read
 from lockstep_bench.leaderboards.stats.thinned import SCHEMA, restored
-from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 
 KEY = pa.schema(
     [

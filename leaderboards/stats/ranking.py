@@ -153,7 +153,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
 def rank_on_datasets(
     cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[ComparisonOptions]
 ) -> dict[str, Ranking]:
-    """Return the ranking on each data set by itself. On 95 % of data sets no mark is false.
+    """Return a separate ranking for each data set. On 95 % of data sets no mark is false.
 
     A method that was not run on a data set is missing from its ranking alone. One that was run on fewer splits of it is
     in `Ranking.fewer`; the promise is made again for its comparisons. Args and errors are those of `rank`.

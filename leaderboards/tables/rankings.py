@@ -1,9 +1,7 @@
-"""Rankings as text, CSV and JSON."""
+"""Rankings as text and CSV."""
 
 import io
-import json
 from collections.abc import Mapping
-from math import isfinite
 
 import pandas as pd
 from rich import box
@@ -47,13 +45,6 @@ def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFram
 def as_csv(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return CSV; an unknown number is empty."""
     return spreadsheet.as_csv(frame(rankings, said, power))
-
-
-def as_json(rankings: Rankings, said: Remarks, power: bool = False) -> str:
-    """Return a JSON list of objects; numbers that are unknown or infinite are null."""
-    records = frame(rankings, said, power).to_dict("records")
-    finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in records]
-    return json.dumps(finite, indent=1)
 
 
 def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:

@@ -25,7 +25,7 @@ class RunWords(NamedTuple):
 
 
 class ProvenanceWords(NamedTuple):
-    """Where the numbers of a page come from."""
+    """Sources of the numbers of a page: code, data, seeds and machines, in words."""
 
     code: str
     devices: str

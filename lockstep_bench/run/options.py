@@ -37,10 +37,10 @@ class OwnTable:
     target: Annotated[str | None, Option(metavar="COLUMN", help="Its column to predict.")] = None
     task: Annotated[str | None, Option(help="regression or classification; by default as the target suggests.")] = None
     decimal: Annotated[
-        str | None, Option(metavar="CHARACTER", help="Decimal separator, where texts leave it open: . or ,")
+        str | None, Option(metavar="CHARACTER", help="Decimal separator of its numbers: . (default) or ,")
     ] = None
     thousands: Annotated[
-        str | None, Option(metavar="CHARACTER", help="Separator between thousands, where texts leave it open.")
+        str | None, Option(metavar="CHARACTER", help="Separator between thousands; none by default.")
     ] = None
     na_values: Annotated[
         str | None,

@@ -17,7 +17,7 @@ from lockstep_bench.run.plan import RunPlan
 
 @dataclass(frozen=True)
 class Work:
-    """How the work of a plan ended.
+    """Outcome of the work of a plan.
 
     Attributes:
         interrupted: Whether Ctrl-C ended it.

@@ -168,23 +168,6 @@ def projects(before: int, after: int, stride: int) -> bool:
     return before != after or stride > 1
 
 
-def from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
-    """Return the flat weights (D,) of torchvision's ResNet; its running statistics are not used.
-
-    Args:
-        network: network with the same stem, stages, normalisation and number of outputs.
-        state: `state_dict` of `torchvision.models.resnet18` or a similar model.
-
-    Returns:
-        Weights for `network`, (D,).
-
-    Raises:
-        ValueError: if a layer is missing from `state` or has another shape.
-    """
-    last = _torchvision_pieces(state, "fc", network.layers[-1])
-    return torch.cat([body_from_torchvision(network, state), *last])
-
-
 def body_from_torchvision(network: Network, state: Mapping[str, Tensor]) -> Tensor:
     """Return torchvision's weights of all layers but the last, for any number of outputs.
 

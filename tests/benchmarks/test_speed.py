@@ -60,7 +60,7 @@ def test_jax_is_compared_for_every_loop():
     assert all(float(row["stacked_us"]) and float(row["jax_us"]) for row in rows)
 
 
-def test_missing_jax_is_said(monkeypatch):
+def test_missing_jax_is_reported(monkeypatch):
     monkeypatch.delitem(sys.modules, "benchmarks.jax_loops", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     result = CliRunner().invoke(speed.app, ["--against", "jax"])

@@ -24,7 +24,7 @@ def test_the_peak_is_a_few_times_the_state():
     assert found.state_mib < found.update_mib < 6 * found.state_mib
 
 
-def test_the_command_tells_both_estimators(monkeypatch):
+def test_command_names_both_estimators(monkeypatch):
     monkeypatch.setattr("benchmarks.stream_memory.in_new_process", measured)
     result = CliRunner().invoke(app, ["--dim", "1000", "--latent", "2"], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output

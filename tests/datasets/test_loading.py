@@ -51,7 +51,7 @@ def test_the_folder_comes_from_the_environment(tmp_path, tiny, place, monkeypatc
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_without_a_setting_the_folder_is_the_users_cache(monkeypatch, value):
+def test_default_data_folder_is_the_users_cache(monkeypatch, value):
     if value is None:
         monkeypatch.delenv("BENCH_DATA_DIR", raising=False)
     else:
@@ -124,7 +124,7 @@ def test_impossible_folder_is_refused(tmp_path, monkeypatch, path, reason):
             datasets.load("diabetes")
 
 
-def test_damage_and_absence_are_told_together(tmp_path, tiny, place):
+def test_damaged_and_missing_files_are_reported_together(tmp_path, tiny, place):
     paths = list(tiny)
     place(tmp_path, {paths[0]: b"", paths[1]: b""})
     found = datasets.availability("tiny", tmp_path)
@@ -132,7 +132,7 @@ def test_damage_and_absence_are_told_together(tmp_path, tiny, place):
     assert "and 1 more, and only 2 of its 8 files found" in found.reason
 
 
-def test_loading_and_looking_never_touch_the_network(tmp_path, tiny, web):
+def test_load_and_list_use_no_network(tmp_path, tiny, web):
     datasets.availability("tiny", tmp_path, deep=True)
     with pytest.raises(datasets.Unavailable):
         datasets.load("tiny", tmp_path)

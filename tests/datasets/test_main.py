@@ -100,7 +100,7 @@ SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", read=lambd
     )
 
 
-def test_list_tells_the_notes_when_asked(run):
+def test_list_prints_notes_on_request(run):
     assert "identical twin" not in run("list")[1]
     out = run("list", "--notes")[1]
     for name in datasets.names():
@@ -174,7 +174,7 @@ def test_a_misspelt_name_gets_a_suggestion(run, command):
 
 
 @pytest.mark.parametrize("words", [["fetch"], ["fetch", "--all", "yacht"]])
-def test_fetch_wants_names_or_all(run, words):
+def test_fetch_needs_names_or_all(run, words):
     code, _, err = run(*words)
     assert code == 2
     assert "--all" in err

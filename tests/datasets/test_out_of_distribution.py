@@ -33,7 +33,7 @@ def test_classes_that_nobody_matched_are_refused():
         datasets.matched_labels(np.arange(10), "svhn", "cifar10")
 
 
-def test_a_partners_test_images_come_in_this_sets_shape_and_numbers(monkeypatch):
+def test_partner_images_have_the_sets_shape_and_class_numbers(monkeypatch):
     x, y = np.repeat(np.arange(6, dtype=np.uint8)[:, None], 3 * 96 * 96, axis=1), np.array([7.0, 1, 2, 0, 7, 9])
     splits = (datasets.Split([0, 1], [2, 3, 4, 5]),)
     monkeypatch.setattr(

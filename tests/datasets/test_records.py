@@ -66,7 +66,7 @@ def test_a_contradiction_is_refused(kind, complaint):
 IMAGE = {"image": (1, 2, 2), "n_features": 4}
 
 
-def test_a_set_of_images_names_the_sets_that_it_is_told_apart_from():
+def test_image_set_lists_its_ood_sets():
     made = source(**IMAGE, ood_groups={"near": ("a", "b"), "far": ("c",)}, validation_ood=("d",))
     assert made.ood_groups["far"] == ("c",)
     assert made in {made}  # the mapping is not in the way of its hash

@@ -28,7 +28,7 @@ def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_images_la
     assert datasets.names()[: len(EVERY)] == EVERY
 
 
-def test_every_entry_says_what_a_reader_needs():
+def test_every_source_has_title_origin_and_licence():
     for name in OURS:
         source = datasets.entry(name)
         assert source.name == name
@@ -142,7 +142,7 @@ def test_two_packages_with_one_name_are_both_refused(install):
         datasets.entry("mine")
 
 
-def test_looking_at_the_registry_imports_nothing_heavy():
+def test_registry_imports_nothing_heavy():
     code = "import sys; from lockstep_bench import datasets; datasets.names(); datasets.entry('yacht'); "
     code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -50,12 +50,12 @@ def test_first_rows_are_uniformly_distributed():
         (10, 2, -1, "got seed=-1"),
     ],
 )
-def test_folds_that_cannot_be_are_refused(n_rows, n_folds, seed, complaint):
+def test_impossible_folds_are_refused(n_rows, n_folds, seed, complaint):
     with pytest.raises(ValueError, match=complaint):
         datasets.folds(n_rows, n_folds, seed)
 
 
-def test_folds_want_integers():
+def test_folds_need_integers():
     with pytest.raises(TypeError):
         datasets.folds(10, 2.5, 0)
 
@@ -94,7 +94,7 @@ def test_equal_values_are_ordered_by_the_seed():
     assert not np.array_equal(np.sort(first), np.sort(second))
 
 
-def test_the_rule_is_pinned():
+def test_splits_equal_stored_ones():
     """Results are compared across years and machines: if this fails, the rule changed, and so did every split."""
     assert permutation(10, 0).tolist() == [3, 2, 1, 8, 6, 0, 7, 4, 5, 9]
     assert digest(*datasets.folds(103, 5, 7)) == "a7a18c03f8a83323556ebc670a8db8fc74a4ae543c973473887ca5e4ccd49b11"

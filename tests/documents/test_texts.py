@@ -27,7 +27,7 @@ def test_headings_are_those_a_block_stands_under(read):
     assert [block.headings for block in read("# A\n\nx\n\n## B\n\ny\n\n## C\nz\n")] == [("A",), ("A", "B"), ("A", "C")]
 
 
-def test_tables_have_rows_without_their_rule(read):
+def test_markdown_tables_are_parsed_without_rulers(read):
     (table,) = read("| a | b |\n|---|:-:|\n| `x` | 1.0 |\n")
     assert table.rows == [["a", "b"], ["`x`", "1.0"]]
 

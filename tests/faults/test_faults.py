@@ -35,7 +35,7 @@ def test_broken_methods_are_rows_and_cost_nobody_else(broken, found):
 
 
 @together
-def test_killed_process_is_tried_again_and_says_its_last_words(broken, found):
+def test_killed_process_is_retried_and_its_log_kept(broken, found):
     _, _, done = broken
     assert found.loc["kill", "error_class"] == "SIGKILL"
     assert "about to die" in found.loc["kill", "log"]
@@ -43,7 +43,7 @@ def test_killed_process_is_tried_again_and_says_its_last_words(broken, found):
 
 
 @together
-def test_undecodable_and_endless_errors_are_rows(broken, found):
+def test_undecodable_and_huge_errors_become_rows(broken, found):
     folder, run, done = broken
     assert "cannot open caf\\udce9.csv \\u001b[2Jxxx" in found.loc["garble", "error"]
     assert len(found.loc["garble", "error"]) <= 20_000
@@ -63,7 +63,7 @@ def test_full_disk_and_closed_files_are_the_methods_own_failures(found):
 
 
 @together
-def test_what_methods_leave_behind_costs_the_next_cell_nothing(found):
+def test_leftovers_of_a_method_do_not_affect_the_next_cell(found):
     assert found["nmll"].dropna().nunique() == 3  # no row has the numbers of another
     assert found.loc["raise-mutely", "error_class"].endswith(".Mute")
     assert "Too many open files" in found.loc["leak", "error"]
@@ -77,7 +77,7 @@ def test_daemons_end_with_the_run(broken):
 
 
 @pytest.mark.slow
-def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
+def test_every_method_failure_becomes_a_row_with_its_reason(run, tmp_path):
     wrong = {
         "kill": ("failed", "SIGKILL", "its process was killed by SIGKILL"),
         "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
@@ -103,7 +103,7 @@ def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_fifty_times_at_random_moments_it_ends_with_the_rows_of_an_undisturbed_run(start, run, tmp_path):
+def test_run_killed_fifty_times_ends_with_equal_rows(start, run, tmp_path):
     methods = "map,swa,swag,laplace,mfvi,mfvi-mean,vifa-lr,vifa,mc-dropout,directuq-mean"
     arguments = ("--methods", methods, "--splits", "0-1")
     began = time.monotonic()
@@ -137,7 +137,7 @@ def test_killed_fifty_times_at_random_moments_it_ends_with_the_rows_of_an_undist
     print(f"{kills} kills, {inside} of them between the first and the last cell, in {folders + 1} folders")
 
 
-def test_two_runs_on_one_folder_are_one_too_many(start, run, tmp_path):
+def test_second_run_on_a_folder_is_refused(start, run, tmp_path):
     arguments = ("--methods", "hang", "--splits", "0", "--out", "r")
     with start(*arguments) as first:
         wait_for(lambda: (tmp_path / "r" / ".lock-holder.json").exists())
@@ -164,7 +164,7 @@ def test_the_first_ctrl_c_finishes_what_runs_and_the_second_drops_it(start, tmp_
     assert not alive(started)
 
 
-def test_an_adapter_that_cannot_be_imported_is_a_line(run, tmp_path):
+def test_unimportable_adapter_is_listed_in_a_line(run, tmp_path):
     done = run("--methods", "map,no-such", "--splits", "0", "--out", "r")
     assert done.returncode == 2
     assert "ModuleNotFoundError: No module named 'faulty_and_gone'" in done.stderr
@@ -202,7 +202,7 @@ def test_a_full_disk_stops_the_run_with_what_is_kept_and_what_to_do(run, namespa
     assert (rows(tmp_path / "kept")["status"] == "ok").tolist() == [True] * 8
 
 
-def test_a_folder_that_may_only_be_read_is_told_before_any_work(run, namespaces):
+def test_read_only_folder_is_reported_before_any_work(run, namespaces):
     prefix = in_a_small_folder("160k", "mount -o remount,ro r")
     done = run("--methods", "map", "--splits", "0", "--out", "r", prefix=prefix)
     assert done.returncode == 2

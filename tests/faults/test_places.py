@@ -28,7 +28,7 @@ def home(tmp_path):
     folder.chmod(0o700)
 
 
-def test_unwritable_home_costs_speed_alone(environment, home, tmp_path):
+def test_unwritable_home_gives_equal_rows(environment, home, tmp_path):
     kept = {name: value for name, value in environment.items() if not name.startswith(CACHES)}
     done = subprocess.run(
         command("--methods", "map", "--splits", "0", "--out", "r"),
@@ -46,7 +46,7 @@ def test_unwritable_home_costs_speed_alone(environment, home, tmp_path):
     assert list(home.iterdir()) == []
 
 
-def test_vanished_data_fail_what_is_left(run, tmp_path):
+def test_vanished_data_fail_the_remaining_cells(run, tmp_path):
     """The first method renames the data folder; what it has loaded is kept and finished."""
     numbers = random.Random(0)
     (tmp_path / "data").mkdir()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}

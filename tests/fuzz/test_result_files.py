@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
-from lockstep_bench.shared.rows.sealed import Damaged, unsealed
 from lockstep_bench.shared.schema import CELLS
 
 

@@ -8,7 +8,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 KEPT = Path(leaderboards.__file__).parent / "results"
 
 
-def test_they_are_whole_small_and_of_committed_code():
+def test_kept_results_are_complete_small_and_of_committed_code():
     found = read_results(KEPT)
     assert not found.skipped
     assert not found.rows.empty
@@ -19,7 +19,7 @@ def test_they_are_whole_small_and_of_committed_code():
     assert sum(path.stat().st_size for path in set(KEPT.rglob("*.parquet")) - predictions) < 6e6
 
 
-def test_they_tell_nothing_of_the_folders_of_the_machine_that_ran_them():
+def test_kept_results_contain_no_local_paths():
     rows = read_results(KEPT).rows
     words = rows.drop(columns="folder").select_dtypes(exclude=["number", "bool"]).astype(str)
     assert not words.apply(lambda column: column.str.contains(r"/(?:home|root|tmp|Users|work)/")).any(axis=None)

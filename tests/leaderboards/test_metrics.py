@@ -54,11 +54,11 @@ def test_every_column_has_a_heading_and_a_meaning(name):
         ("something_new", None),
     ],
 )
-def test_directions(name, goal):
+def test_metrics_have_the_right_direction(name, goal):
     assert metric(name).goal == goal
 
 
-def test_the_headline_is_measured():
+def test_headline_metrics_are_in_the_schema():
     assert set(HEADLINE) <= set(MEASURED)
 
 
@@ -67,7 +67,7 @@ def test_intervals_are_those_of_measured_columns():
         assert {name, *ends} <= set(MEASURED)
 
 
-def test_titles_are_told_apart():
+def test_metric_titles_are_unique():
     assert metric("ood_fpr95_mutual_information").title == "OOD FPR95, mutual information"
     assert metric("near_ood_aupr_in").title == "Near OOD AUPR-in"
     assert len({metric(name).title for name in MEASURED}) == len(MEASURED)

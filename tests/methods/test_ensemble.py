@@ -48,7 +48,7 @@ for _name in public(Method):
 
 
 @pytest.mark.parametrize("name", [name for name in public(Method) if name not in OWN])
-def test_everything_but_its_name_and_members_is_the_inner_methods(name):
+def test_ensemble_has_the_inner_methods_attributes(name):
     ensemble = ensemble_of(Everything())
     found = getattr(ensemble, name)
     if inspect.ismethod(found):
@@ -57,13 +57,13 @@ def test_everything_but_its_name_and_members_is_the_inner_methods(name):
         assert found is getattr(Everything, name)
 
 
-def test_it_keeps_how_the_inner_instance_was_made():
+def test_ensemble_keeps_options_of_the_inner_method():
     ensemble = ensemble_of(VIFA(latent_dim=3, mc_samples=2))
     assert (ensemble.latent_dim, ensemble.batches_per_update) == (3, 2)
     assert VIFA().members == 1
 
 
-def test_it_names_itself_after_the_method():
+def test_ensemble_is_named_after_the_inner_method():
     ensemble = methods.get("ensemble:vifa-lr")
     assert isinstance(ensemble, LinearVIFA)
     assert (ensemble.name, ensemble.title) == ("ensemble:vifa-lr", "Ensemble of 5 x VIFA, linear model")

@@ -98,7 +98,7 @@ def test_tuning_has_one_chain_of_shorter_trajectories(monkeypatch):
     assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, PROXY_DEPTH)
 
 
-def test_the_seed_is_the_noises(monkeypatch):
+def test_other_seeds_give_other_noise(monkeypatch):
     sampler, seeds = Sampler(monkeypatch), []
     for tape in (0.5, 0.5, -0.25):
         posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, tape)
@@ -131,7 +131,7 @@ def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["jax", "numpyro", "arviz_stats"])
-def test_without_the_extra_every_task_is_excluded_with_what_to_install(monkeypatch, missing):
+def test_missing_extra_excludes_every_task_with_the_remedy(monkeypatch, missing):
     monkeypatch.setattr(nuts, "find_spec", lambda name: None if name == missing else name)
     reason = HMC().excludes(Task("small", Bernoulli(), MLP(3)))
     assert reason.endswith("pip install 'lockstep-bench[reference]'")

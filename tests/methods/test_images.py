@@ -42,7 +42,7 @@ def fitted(name: str, task: Task) -> tuple[StackedFits, np.ndarray]:
 
 
 @pytest.mark.parametrize("norm", WITHOUT)
-def test_it_is_known_which_methods_cannot(norm):
+def test_methods_that_exclude_images_are_listed(norm):
     task = task_with(norm)
     found = {name for name in methods.catalogue.registry.BUILT_IN if methods.get(name).suited_to(task).excludes(task)}
     assert found == WITHOUT[norm]

@@ -83,7 +83,7 @@ def started(method: Inducing, problem: Problem) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_starts_as_the_paper_says(method):
+def test_initial_state_equals_the_papers(method):
     method = method(size=40)
     problem = problem_of(MLP(60, (50,)))
     own = method.layers_of(problem.network, started(method, problem))[0]
@@ -305,7 +305,7 @@ def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(metho
         assert torch.equal(of_others(network, one), own)
 
 
-def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
+def test_gradient_is_of_the_likelihood_alone(hparams):
     method, problem = InducingFFG(size=2), residual_problem(hparams=hparams)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)

@@ -149,7 +149,7 @@ def test_the_precision_is_the_ggn_and_the_prior(hparams, method):
     torch.testing.assert_close(root @ root.T, ggn + 0.7 * torch.eye(len(root)))
 
 
-def test_a_fit_that_diverged_predicts_no_number_and_stops_nobody(hparams):
+def test_diverged_fit_predicts_nan_without_affecting_others(hparams):
     problem, rows = problem_of(LIKELIHOODS[0], hparams), rows_of(LIKELIHOODS[0])
     method = FullLaplace()
     state = start(method, problem)

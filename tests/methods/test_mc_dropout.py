@@ -75,7 +75,7 @@ def test_samples_are_the_masked_networks_with_their_probabilities(problem, hpara
     torch.testing.assert_close(predictive.mean.var(0), variance, rtol=0.05, atol=0)
 
 
-def test_at_rate_zero_it_is_map(problem, batches):
+def test_dropout_rate_zero_equals_map(problem, batches):
     batch, weights = batches(1), numbers(problem.dim, seed=3)
     method, without = MCDropout(), with_rate(problem, 0.0)
     found = method.update(without, MCDropoutState(weights, SGD()), batch, Noise(numbers(35)), FIRST)[0].weights
@@ -99,7 +99,7 @@ def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
     torch.testing.assert_close(expected_square(problem, weights, rate), expected)
 
 
-def test_on_a_linear_model_it_is_the_ridge_that_dropout_makes():
+def test_linear_model_gives_the_ridge_solution_of_dropout():
     # Dropping inputs adds r / (1 - r) beta sum_n x_nj^2 to weight j's own precision (Wager et al. 2013).
     problem, rate = correlated(seed=1, n_rows=100, alpha=1.0, beta=1.0), 0.2
     own = problem.alpha / (1 - rate) + rate / (1 - rate) * problem.beta * (problem.x**2).sum(0)

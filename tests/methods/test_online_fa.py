@@ -177,7 +177,7 @@ def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, b
     assert state.estimator.n_seen == 2
 
 
-def test_a_weight_that_has_not_moved_has_a_small_variance_but_some(problem, hparams, batches):
+def test_constant_weight_has_a_small_positive_variance(problem, hparams, batches):
     def without_the_first_feature(length: int) -> Batch:
         batch = batches(length)
         return Batch(batch.x * torch.tensor([0.0, 1, 1], dtype=torch.float64), batch.y)

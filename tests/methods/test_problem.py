@@ -20,7 +20,7 @@ def test_given_weights_take_the_place_of_all_but_the_last_layers(problem):
     assert torch.equal(found[:, 16:], own[:, 16:])
 
 
-def test_they_fit_a_last_layer_of_any_size(problem):
+def test_weights_load_for_any_number_of_outputs(problem):
     two_headed = replace(problem, network=MLP(3, (4,), n_outputs=2), start=torch.ones(16, dtype=torch.float64))
     found = two_headed.initial_weights(Noise(torch.zeros(two_headed.dim, dtype=torch.float64)))
     assert found.tolist() == [1.0] * 16 + [0.0] * 10

@@ -228,7 +228,7 @@ def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):
     np.testing.assert_allclose(found, expected, rtol=0.1)
 
 
-def test_the_released_code_settles_at_half_the_mean():
+def test_released_code_converges_to_half_the_mean():
     problem, stack = fitted(ReleasedSLANG())
     state_mean = stack.posterior.mean.mean(0).numpy() / 2
     # 2 m is the mean under a prior of half the precision.

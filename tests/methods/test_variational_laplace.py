@@ -133,7 +133,7 @@ def test_the_difference_of_gradients_is_as_good_in_single_precision_as_it_says(h
     torch.testing.assert_close(found[1], exact[1])
 
 
-def test_in_16_bits_the_gradient_is_differentiated_all_the_same(hparams):
+def test_gradient_is_differentiable_in_16_bits(hparams):
     residual = Residual(torch.float32)
     mixed = Mixed(residual.problem.network, torch.bfloat16)
     methods = (VariationalLaplace(difference=True), VariationalLaplace())

@@ -170,7 +170,7 @@ def test_schedule_of_the_rate_moves_the_mean_alone(problem, hparams, batches):
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
-def test_late_comers_have_adams_first_step_to_themselves(problem, hparams, batches):
+def test_parameters_that_start_later_begin_with_adams_first_step(problem, hparams, batches):
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
     method, tape, state = staged(problem, "adam")
     arguments = batches(2), Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))

@@ -108,7 +108,7 @@ def test_learned_mean_for_all_data_is_shrunk(outputs):
         assert regularizer(means, variances, other, ALPHA * GAMMA / (ALPHA + GAMMA)) > best
 
 
-def test_eq_23_ends_right_and_begins_wrong(outputs):
+def test_equation_23_holds_at_its_end_but_not_at_its_start(outputs):
     means, variances = outputs
     n, total = len(means), ALPHA + GAMMA
     mean, variance = ALPHA / total * means.mean(), ALPHA * GAMMA / total

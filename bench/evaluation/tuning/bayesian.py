@@ -1,4 +1,4 @@
-"""Bayesian optimisation with a Gaussian process, which scores of diverged trials do not mislead."""
+"""Bayesian optimisation with a Gaussian process, in which the scores of diverged trials are capped."""
 
 import warnings
 from collections.abc import Mapping

@@ -185,7 +185,7 @@ class Round:
 
 
 def rounds(searches: Sequence[Search], protocol: Protocol) -> Iterator[Round]:
-    """Yield the rounds that studies side by side still need, each to be told its scores before the next.
+    """Yield the rounds that the studies of a job still need; the scores of a round must be added before the next.
 
     Args:
         searches: The studies.

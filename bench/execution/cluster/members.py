@@ -36,7 +36,7 @@ class DaskWorker:
         return self.host, self.gpu
 
     def names(self) -> list[str]:
-        """Return the names of its workers."""
+        """Return the names of the places that run its jobs, one for each thread."""
         return [f"{self.host} {self.address.rpartition(':')[2]} {number}" for number in range(self.threads)]
 
     def worker(self, name: str, members: Mapping[str, "DaskWorker"]) -> Worker:

@@ -19,7 +19,7 @@ SETTLED, UNTESTED, NONE = "settled", "–", "none"
 
 
 class Answer(NamedTuple):
-    """What would settle a comparison.
+    """Number of splits or data sets that would settle a comparison, in words.
 
     Attributes:
         text: a number of splits or data sets, `NONE` where no number would, `SETTLED` or `UNTESTED`.

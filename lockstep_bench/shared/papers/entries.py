@@ -6,19 +6,12 @@ and tables `[[entry]]` with the attributes of `Entry`, `[[entry.run]]` of `Run` 
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 SUITE = "papers"  # name under which `run_all.py --suite` runs entries
-RELATIONS = ("below", "above", "within")
-
-T = TypeVar("T")
-
-
-class InvalidEntry(ValueError):
-    """A TOML file of replications that cannot be used. The message names the file, the entry, and what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +72,6 @@ class Claim:
     margin: float | None = None
     datasets: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Raise InvalidEntry for a claim that says nothing definite."""
-        if self.relation not in RELATIONS:
-            raise InvalidEntry(f"relation is {self.relation!r}; it must be one of {', '.join(RELATIONS)}")
-        if bool(self.right) == (self.value is not None):
-            raise InvalidEntry("give either right, a method, or value, a number")
-        if (self.relation == "within") != (self.margin is not None):
-            raise InvalidEntry("give margin with the relation within, and with no other")
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -127,12 +111,6 @@ class Entry:
     ratios: Mapping[str, Ratio] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Raise InvalidEntry for an entry that nothing stands behind."""
-        behind = [bool(self.runs), bool(self.same_rows_as), bool(self.test)]
-        if sum(behind) != 1 and not (self.unavailable and not any(behind)):
-            raise InvalidEntry("give one of run, same_rows_as and test; without any, say why in unavailable")
-
     @property
     def rows(self) -> str:
         """Name of the entry whose rows serve this one: `preset` in those rows."""
@@ -148,51 +126,23 @@ class Entry:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return all entries, paper by paper.
-
-    Raises:
-        InvalidEntry: a file cannot be used.
-    """
+    """Return all entries, paper by paper."""
     return read(sorted(Path(__file__).parent.glob("*.toml")))
 
 
 def read(paths: Sequence[Path]) -> tuple[Entry, ...]:
-    """Return the entries of TOML files.
-
-    Raises:
-        InvalidEntry: a file cannot be used, or two entries have one name.
-    """
-    every: dict[str, Entry] = {}
-    for path in paths:
-        contents = tomllib.loads(path.read_text(encoding="utf-8"))
-        for table in contents["entry"]:
-            name = table.get("name", "without a name")
-            try:
-                if name in every:
-                    raise InvalidEntry("the name is taken by another entry")
-                every[name] = _entry(contents["paper"], table)
-            except InvalidEntry as problem:
-                raise InvalidEntry(f"{path.name}, entry {name}: {problem}") from None
-    for entry in every.values():
-        if entry.same_rows_as and not (entry.same_rows_as in every and every[entry.same_rows_as].runs):
-            raise InvalidEntry(f"entry {entry.name}: same_rows_as {entry.same_rows_as!r} is no entry with runs")
-    return tuple(every.values())
+    """Return the entries of TOML files."""
+    papers = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+    return tuple(_entry(paper["paper"], table) for paper in papers for table in paper["entry"])
 
 
 def _entry(paper: str, table: Mapping[str, Any]) -> Entry:
     values = {key: value for key, value in table.items() if key not in ("run", "claim", "ratios")}
-    ratios = {metric: _record(Ratio, ratio) for metric, ratio in table.get("ratios", {}).items()}
-    runs = tuple(_record(Run, run) for run in table.get("run", ()))
-    claims = tuple(_record(Claim, claim) for claim in table.get("claim", ()))
-    return _record(Entry, values | {"paper": paper, "ratios": ratios, "runs": runs, "claims": claims})
+    ratios = {metric: Ratio(**ratio) for metric, ratio in table.get("ratios", {}).items()}
+    runs = tuple(Run(**_with_tuples(run)) for run in table.get("run", ()))
+    claims = tuple(Claim(**_with_tuples(claim)) for claim in table.get("claim", ()))
+    return Entry(paper=paper, ratios=ratios, runs=runs, claims=claims, **_with_tuples(values))
 
 
-def _record(made: type[T], table: Mapping[str, Any]) -> T:
-    """Return a dataclass of a TOML table; lists become tuples."""
-    known = {entry.name: entry for entry in fields(made)}  # type: ignore[arg-type]
-    if unknown := table.keys() - known.keys():
-        raise InvalidEntry(f"{made.__name__.lower()} has no {min(unknown)!r}; allowed: {', '.join(known)}")
-    needed = (name for name, entry in known.items() if entry.default is entry.default_factory is MISSING)
-    if lacking := [name for name in needed if name not in table]:
-        raise InvalidEntry(f"{made.__name__.lower()} lacks {', '.join(lacking)}")
-    return made(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+def _with_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lockstep_bench.shared.rows.encoded import encoded, joined
-from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 from lockstep_bench.shared.schema import SCHEMA_VERSION, STATUSES
 
 NAMES = ("suite", "dataset", "method", "preset", "protocol_hash")  # parts of paths

@@ -1,4 +1,4 @@
-"""Read a results folder: which of its files are results, and their rows. Imports no torch.
+"""Reader of a results folder: finds the files that are results, and returns their rows. Imports no torch.
 
 A file deep below OUT/cells is one cell, and its place is the cell's key. A file at the top of OUT/cells may hold many
 cells, as published results do.

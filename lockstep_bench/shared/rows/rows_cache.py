@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.encoded import encoded, joined, values
-from lockstep_bench.shared.rows.sealed import Damaged, sealed, unsealed
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
 from lockstep_bench.shared.schema import CELLS, cell_key
 
 WORTHWHILE = 200  # files: what can be read in half a second is not remembered
@@ -46,7 +46,7 @@ class Remembered:
         self._n_known = 0
 
     def rows(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
-        """Return those of the files that were read before and that nobody has touched since, and their rows.
+        """Return the files that were read before and have not changed since, and their rows.
 
         Args:
             names: Names below OUT/cells of files that hold one cell each.

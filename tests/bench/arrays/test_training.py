@@ -165,7 +165,7 @@ def test_two_classes_have_a_bernoulli_likelihood():
     assert posterior.predict(x).log_probs.shape == (1, 60, 2)
 
 
-def test_progress_of_a_fit_ends_at_the_whole(monkeypatch):
+def test_progress_of_a_fit_ends_at_one(monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0)
     reports, hparams = [], {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
     arrays.fit(arrays.regression(*sine()), "map", SHORT, hparams, on_progress=reports.append)

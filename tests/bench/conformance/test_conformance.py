@@ -507,7 +507,7 @@ def test_full_batch_method_passes_every_check():
     ],
     ids=lambda part: type(part).__name__ if isinstance(part, FullBatch) else "",
 )
-def test_faults_of_full_batch_methods_are_named(method, rule, message):
+def test_full_batch_methods_fail_the_right_checks(method, rule, message):
     (finding,) = check(method, (rule,))
     assert not finding.passed
     assert message in finding.detail

@@ -78,7 +78,7 @@ def with_slip(kind: type[Method], **changes) -> Method:
     ],
     ids=["no prior", "twice the prior", "half the prior", "no n_train", "no noise precision", "reciprocal noise"],
 )
-def test_slips_are_found_and_named(kind, changes, complaint):
+def test_likely_causes_of_wrong_means_are_named(kind, changes, complaint):
     finding = finding_of(with_slip(kind, **changes))
     assert not finding.passed
     assert re.search(complaint, finding.detail), finding.detail
@@ -141,7 +141,7 @@ class KeepsSixteen(FullLaplace):
         return super().predict(problem, posterior, x, noise, 16)
 
 
-def test_sixteen_draws_pass():
+def test_method_with_sixteen_samples_passes():
     finding = finding_of(KeepsSixteen())
     assert finding.passed, finding.detail
 

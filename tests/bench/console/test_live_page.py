@@ -64,7 +64,7 @@ def test_pages_follow_the_stored_cells(tmp_path, console):
     assert console.file.getvalue().count(str(page)) == 1
 
 
-def test_nothing_is_built_before_a_cell_is_stored(tmp_path, console):
+def test_pages_are_not_built_before_a_cell_is_stored(tmp_path, console):
     page = tmp_path / "index.html"
     with live_page.live_pages(Store(), prepare, partial(write_count, page), 0, 9):
         pass

@@ -110,7 +110,7 @@ def test_many_data_sets_are_summed_up(shown):
     assert "set-07" not in text
 
 
-def test_a_run_says_where_to_look_next(shown):
+def test_run_prints_next_steps(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}})
     assert "python -m leaderboards rank results --suite uci --preset quick --metric nmll" in text
     assert "--preset tuned" in text

@@ -76,7 +76,7 @@ def test_activity_other_than_training_is_shown(terminal):
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
 
 
-def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch, capsys):
+def test_slow_training_is_reported_once_per_reason(progress, board, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     slow = {"status": "ok", "metrics": {"nmll": 1.5}}
     for cell, reason in zip(CELLS, ["the disk is full", "the disk is full", "other", None], strict=True):
@@ -88,7 +88,7 @@ def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch
     assert f"Other. Without compiled loops, cells (first: {CELLS[2].key})" in told
 
 
-def test_reason_of_the_start_is_not_told_again(progress, monkeypatch, capsys):
+def test_reason_shown_at_the_start_is_not_repeated(progress, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
     slow_fits = display.SlowFits()
@@ -101,7 +101,7 @@ def test_reason_of_the_start_is_not_told_again(progress, monkeypatch, capsys):
     assert told.count("Note:") == 1
 
 
-def test_slow_training_of_a_failed_cell_is_told(board, monkeypatch, capsys):
+def test_slow_training_of_a_failed_cell_is_reported(board, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     log = "my words\nnot trained natively: no C++ compiler was found\nsaid: not trained natively: so"
     board.finished(dataclasses.replace(result(CELLS[0], **FAILED), log=log))
@@ -116,7 +116,7 @@ def test_failed_cell_prints_one_line_with_reason(progress, board):
     assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
 
 
-def test_interruption_names_running_and_dropped_jobs(progress, board):
+def test_interrupt_message_names_running_and_dropped_jobs(progress, board):
     board.on_progress(PAIR, JobProgress(0.0))
     board.on_progress(OTHER, JobProgress(0.0))
     board.interrupted()

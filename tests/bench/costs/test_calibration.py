@@ -1,4 +1,4 @@
-"""Costs of jobs from the cost of a cell, and the files that keep them."""
+"""The files that keep costs."""
 
 import json
 import math
@@ -18,29 +18,10 @@ from lockstep_bench.shared.given_hparams import GivenHParams, parse
 from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # fills a stack of 20
-COST = Cost(CELL.work, job_seconds=0.0, stack_seconds=3.0, cell_seconds=1.0, base_bytes=100, row_bytes=10)
+COST = Cost(CELL.work, seconds=4.0, base_bytes=100, row_bytes=10)
 
 
-@pytest.mark.parametrize(
-    ("cells", "rows", "seconds"),
-    [(1, 150, 3 + 1), (7, 150, 3 + 7), (8, 150, 2 * 3 + 8), (1, 10, 2 * 3 + 1)],
-)
-def test_cells_share_the_cost_of_stacks(cells, rows, seconds):
-    assert COST.seconds([replace(CELL, split=split) for split in range(cells)], rows, CELL.work) == seconds
-
-
-def test_fits_trained_alone_cost_per_cell():
-    alone = replace(CELL, suite="images", dataset="mnist")
-    cost = COST._replace(work=alone.work, stack_seconds=0.0)
-    assert cost.seconds([alone, alone], 150, alone.work) == 2
-
-
-def test_seconds_are_in_proportion_to_work():
-    longer = replace(CELL, protocol=CELL.protocol.changed(epochs=6))
-    assert COST.seconds([longer], 150, longer.work) == pytest.approx(12)
-
-
-def test_memory_is_a_need():
+def test_cost_gives_the_need_of_memory():
     assert COST.need == Need(100, 10)
 
 
@@ -60,16 +41,16 @@ def test_every_split_shares_a_measurement(kept):
 
 
 @pytest.mark.parametrize("content", ["", "5", "[]", '{"work": 1}', "[" * 100_000], ids=lambda content: content[:11])
-def test_what_is_no_cost_is_measured_again(kept, tmp_path, content):
+def test_invalid_cost_files_are_measured_again(kept, tmp_path, content):
     (file,) = tmp_path.glob("*.json")
     file.write_text(content)
     assert kept.kept(CELL) is None
 
 
 @pytest.mark.parametrize("value", ["x", math.nan, math.inf, -5, None])
-def test_cost_of_no_sense_is_measured_again(kept, tmp_path, value):
+def test_impossible_costs_are_measured_again(kept, tmp_path, value):
     (file,) = tmp_path.glob("*.json")
-    file.write_text(json.dumps(COST._asdict() | {"cell_seconds": value}))
+    file.write_text(json.dumps(COST._asdict() | {"seconds": value}))
     assert kept.kept(CELL) is None
 
 
@@ -147,7 +128,7 @@ def test_failing_probes_are_left_out(faulty, tmp_path):
     assert methods.problem_with("raise") is None
     calibrations, done = Calibrations(Worker("cpu 0"), tmp_path / "kept"), []
     calibrations.measure([bad, good], [Worker("cpu 0")], None, lambda: done.append(1))
-    assert calibrations.kept(good).stack_seconds > 0
+    assert calibrations.kept(good).seconds > 0
     assert calibrations.kept(bad) is None
     assert len(done) == 2
 

@@ -27,7 +27,7 @@ from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.shared.protocol import Protocol
 
 GIB = 1024 * MIB
-COST = Cost(1.0, 0.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)
+COST = Cost(1.0, 1e-5, 400 * MIB, 4 * MIB)
 CPU = Surroundings(("cpu",), "cpu", 2, 16 * GIB)
 GPUS = Surroundings(("cuda:0", "cuda:1"), "GPU", 8, 16 * GIB)
 
@@ -89,7 +89,7 @@ def test_more_splits_ask_for_no_more_methods_and_data_sets(plan, monkeypatch):
 
 
 def test_long_jobs_begin_longest_first(plan):
-    load = plan(cells(), CPU, {"map": COST._replace(cell_seconds=0.1), "vifa": COST._replace(cell_seconds=0.9)})
+    load = plan(cells(), CPU, {"map": COST._replace(seconds=0.1), "vifa": COST._replace(seconds=0.9)})
     assert [job.cells[0].method for job in load.planned] == ["vifa", "vifa", "map", "map"]
     seconds = [job.estimate.seconds for job in load.planned]
     assert min(seconds) > 2 * FIRST_LOOK_SECONDS
@@ -152,7 +152,7 @@ def test_probes_are_made_once_per_method(plan):
 
 
 def test_shortest_job_warms_up_every_worker(plan):
-    load = plan(cells(splits=1), CPU, {"map": COST, "vifa": COST._replace(cell_seconds=9e-3)}, each=1)
+    load = plan(cells(splits=1), CPU, {"map": COST, "vifa": COST._replace(seconds=9e-3)}, each=1)
     warmed_up = load.warmed_up()
     (shortest,) = min(load.planned, key=lambda job: job.estimate.seconds).cells
     assert [job.cells for job in warmed_up.planned] == [

@@ -102,7 +102,7 @@ def test_pairs_of_a_stack_see_the_same_minibatch(execution, moves):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_objective_that_is_not_finite_says_nothing(value):
+def test_nonfinite_objective_gives_no_convergence_remark(value):
     values = noise(0, 1.0)
     values[-1] = value
     assert convergence(trace(values), N_UPDATES, N_ROWS) == {}

@@ -85,7 +85,7 @@ class MisspellsAHyperParameter(Changed):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, MAP) else "",
 )
-def test_rule_and_line_are_named(method, meaning, line):
+def test_explanation_names_the_rule_and_the_line(method, meaning, line):
     (finding,) = check(method, ["state keeps its shape"])
     assert not finding.passed
     assert re.search(re.escape(meaning).replace(r"\.", "."), finding.detail), finding.detail

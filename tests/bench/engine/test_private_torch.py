@@ -57,7 +57,7 @@ def test_tensors_from_outside_are_constants():
     assert torch.equal(same, outside)
 
 
-def test_reading_a_value_is_refused():
+def test_reading_a_tensor_value_is_refused():
     with pytest.raises(RuntimeError, match="reads the value of a tensor"):
         make_fx(lambda x: [x * 2 if x.sum() > 0 else x])(torch.ones(3))
 

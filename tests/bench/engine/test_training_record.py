@@ -101,7 +101,7 @@ def test_recording_captures_no_further_graph(data, monkeypatch):
     assert len(captures) == 2 * 2  # one for each of two phases
 
 
-def test_seconds_of_recording_are_kept_apart(data):
+def test_recording_time_is_separate_from_training_time(data):
     assert train(data, Reporting(), fits(), n_recorded=0).record.seconds == 0
     assert train(data, Silent(), fits(), n_recorded=10).record.seconds == 0
     assert train(data, Reporting(), fits(), n_recorded=10).record.seconds > 0

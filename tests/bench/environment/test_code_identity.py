@@ -106,7 +106,7 @@ def test_code_that_a_number_depends_on_counts(root, file, old, new):
         ("bench/pages.py", "TITLE = 1", "TITLE = 2"),  # imported for type checking alone
     ],
 )
-def test_words_and_other_modules_do_not_count(root, file, old, new):
+def test_docstrings_comments_and_other_modules_do_not_change_identity(root, file, old, new):
     before = identity("methods.mine")
     edit(root / file, old, new)
     assert identity("methods.mine") == before

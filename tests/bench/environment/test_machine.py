@@ -44,18 +44,18 @@ def test_the_older_layout_has_a_folder_for_memory(tmp_path):
     assert free_of_cgroups(root, own) == [3 * GIB // 2]
 
 
-def test_a_group_that_is_over_its_limit_has_nothing_left(tmp_path):
+def test_group_over_its_memory_limit_has_no_free_memory(tmp_path):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text("0::/\n")
     group(root, {"memory.max": GIB, "memory.current": 2 * GIB, "memory.stat": "inactive_file 0"})
     assert free_of_cgroups(root, own) == [0]
 
 
-def test_where_nothing_is_told_nothing_limits(tmp_path):
+def test_missing_cgroup_files_give_no_limit(tmp_path):
     assert free_of_cgroups(tmp_path, tmp_path / "absent") == []
 
 
-def test_this_machine_has_a_core_and_no_more_memory_than_is_built_in():
+def test_detected_cores_and_memory_are_plausible():
     import psutil
 
     machine = this_machine()

@@ -85,7 +85,7 @@ def outcomes(tmp_path: Path, method: str, splits=(0,), **changes) -> list[CellRe
     return run(Job(cells, journals, None))
 
 
-def test_a_classifier_is_judged_on_test_images_on_others_and_under_shift(tmp_path, known):
+def test_classifiers_are_scored_on_test_ood_and_shifted_images(tmp_path, known):
     (outcome,) = outcomes(tmp_path, "map", epochs=40, sampler="centre")
     row = outcome.row
     assert row["status"] == "ok", row["error"]
@@ -162,7 +162,7 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
     assert outcome.row["elsewhere_accuracy"] == 1
 
 
-def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):
+def test_a_network_that_diverges_is_reported(tmp_path, known, monkeypatch):
     monkeypatch.setattr("lockstep_bench.methods.maths.search_spaces.IMAGES", {})
     monkeypatch.setattr(
         "lockstep_bench.methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)}

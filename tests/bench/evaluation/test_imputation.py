@@ -83,7 +83,7 @@ def test_fits_see_no_missing_value_and_their_own_medians(evaluation, frame):
             np.testing.assert_array_equal(rows.data.x.numpy()[fit.rows], expected)
 
 
-def test_test_rows_do_not_reach_the_fit(evaluation, frame):
+def test_fit_does_not_depend_on_test_rows(evaluation, frame):
     made = evaluation(frame)
     test = made.assignment.splits[0].test
     changed = frame.copy()

@@ -129,7 +129,7 @@ def test_test_rows_leave_tuning_and_training_as_they_are(frame, evaluation, chan
     assert changed.metrics != outcome.metrics
 
 
-def test_a_text_beside_one_of_all_training_rows_changes_nothing(frame, evaluation):
+def test_text_outside_the_training_rows_changes_nothing(frame, evaluation):
     frame = constant_in_training(frame)
     changed = frame.copy()
     changed.loc[50, "heated"] = "yes"

@@ -52,7 +52,7 @@ def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
     assert len(truth["draws"]) == 2 * weight_posterior.DRAWS_KEPT
 
 
-def test_a_point_estimate_is_told_as_one(tmp_path):
+def test_a_point_estimate_is_reported_as_one(tmp_path):
     (outcome,) = outcomes(tmp_path, "synthetic-linear-2d", "map", epochs=300)
     assert outcome.row["rel_cov"] == 1.0
     assert outcome.row["kl"] == np.inf
@@ -102,7 +102,7 @@ def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path
     np.testing.assert_allclose(bands["noise_sd"].to_numpy(), 0.1, rtol=1e-5)
 
 
-def test_sampling_the_reference_is_told_beside_the_jobs_own_progress(tmp_path, monkeypatch):
+def test_reference_sampling_progress_is_shown_beside_the_jobs(tmp_path, monkeypatch):
     def slow(part, name, seed, probes, on_progress):
         on_progress(0.43)
         return gaussian_weights(part, name, seed, probes, on_progress)

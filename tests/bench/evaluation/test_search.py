@@ -57,7 +57,7 @@ def score(fits, scored_on):
 
 
 @pytest.mark.parametrize(("limit", "sizes"), [(100, [12]), (5, [5, 5, 2])])
-def test_study_is_told_the_mean_score_of_its_folds(limit, sizes):
+def test_study_gets_the_mean_score_of_its_folds(limit, sizes):
     rows, protocol, task = np.arange(4), Protocol(trials=3), task_of("uci", "diabetes")
     splits = [
         SplitFits(

@@ -47,7 +47,7 @@ def test_pieces_put_together_are_the_stream_and_end_where_they_should():
     assert torch.equal(torch.cat(parts, dim=1).flatten(), torch.arange(45.0))
 
 
-def test_the_truth_is_at_distance_zero_from_itself_and_nothing_at_any_from_nan():
+def test_distance_is_zero_to_itself_and_nan_from_nan():
     target = GaussianTarget(np.ones(3), np.diag([1.0, 2.0, 3.0]))
     assert distances(target, FittedGaussian(target.mean, target.covariance)) == {
         "rel_mean": 0,
@@ -114,14 +114,14 @@ def test_a_stream_that_ends_by_itself_is_measured_to_its_end():
     assert outcome.tables["curves"]["n_samples"].to_pylist() == [100, 200, 500, 1000]
 
 
-def test_progress_is_told_up_to_the_whole(monkeypatch):
+def test_progress_reaches_one(monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0)
     evaluation, reports = evaluation_of("empirical", name=SGD, length=500)
     list(evaluation.run())
     assert [report.done for report in reports] == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
-def test_an_estimate_that_is_no_number_makes_its_cell_diverged_and_no_other(monkeypatch):
+def test_nan_estimate_diverges_its_cell_only(monkeypatch):
     evaluation, _ = evaluation_of("empirical", name=SGD, splits=(0, 1))
     estimates = evaluation.fitting.estimates
     monkeypatch.setattr(
@@ -136,7 +136,7 @@ def test_an_estimate_that_is_no_number_makes_its_cell_diverged_and_no_other(monk
     assert np.isfinite(second.metrics["rel_cov"])
 
 
-def test_what_was_found_before_a_failure_is_kept():
+def test_outcomes_before_a_failure_are_kept():
     evaluation, _ = evaluation_of("online-em-fa", name=SGD)
     assert evaluation.fitting
     evaluation.stream = replace_blocks(evaluation.stream)

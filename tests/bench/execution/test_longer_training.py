@@ -53,7 +53,7 @@ def test_first_ok_split_of_each_group_is_trained_again(results, stored):
     assert len(planned(results, [*cells, replace(CELL, method="swag")], 2)) == 4
 
 
-def test_everything_that_is_a_share_of_training_is_stretched():
+def test_settings_relative_to_training_length_are_stretched():
     steps = {"schedule": "step", "milestones": "10,15", "factor": 10}
     given = GivenHParams.read("lr=0.1..0.2")
     protocol = Protocol(epochs=20, max_minibatches=300, sampler="tpe", hparams=given, **steps)

@@ -91,7 +91,7 @@ class Unlucky:
         type(self).ends += 1
 
 
-def test_processes_that_never_begin_are_told_with_their_last_words(monkeypatch, job, pool):
+def test_processes_that_never_begin_are_reported_with_their_log(monkeypatch, job, pool):
     monkeypatch.setattr(spare_process, "Supervised", Unlucky)
     with pytest.raises(NoProcess, match=r"3 processes of the worker 'alone' .* SIGSEGV\nlast words"):
         run_on_worker(job("map", 0), ALONE, pool=pool)
@@ -145,7 +145,7 @@ def test_results_of_the_job_before_are_failures(monkeypatch, job, pool):
     assert (result.cell.method, result.status) == ("map", "failed")
 
 
-def test_whatever_a_process_raises_is_a_failure(monkeypatch, job, pool):
+def test_any_exception_of_a_process_is_a_failure(monkeypatch, job, pool):
     monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(OSError(24, "Too many open files")), "cpu"))
     (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
     assert (result.row["status"], result.row["error_class"]) == ("failed", "OSError")

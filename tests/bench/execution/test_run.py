@@ -75,7 +75,7 @@ def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_p
     assert numbers(outcome_of(other).row) != numbers(first.row)
 
 
-def test_nothing_chosen_looks_at_the_test_part(job, monkeypatch):
+def test_choices_do_not_depend_on_test_rows(job, monkeypatch):
     clean = outcome_of(job())
     original = datasets.load("diabetes")
     test = original.splits[0].test
@@ -154,7 +154,7 @@ def test_rows_say_whether_the_objective_had_settled(job):
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
-def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
+def test_progress_fractions_grow_to_one(job, monkeypatch, sampler):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0.0)
     told = []
     run(job("deep-ensemble", sampler=sampler, trials=12), on_progress=told.append)

@@ -50,7 +50,7 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
         ),
     ],
 )
-def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
+def test_a_predictive_of_the_wrong_shape_is_reported_with_the_right_one(job, monkeypatch, made, got):
     real = methods.get("map").__class__.predict
     monkeypatch.setattr("lockstep_bench.methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
     row = outcome_of(job("map")).row
@@ -71,7 +71,7 @@ def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeyp
         (None, "it returned a NoneType"),
     ],
 )
-def test_wrong_diagnostics_are_named_as_such(job, monkeypatch, reported, got):
+def test_wrong_diagnostics_are_named(job, monkeypatch, reported, got):
     monkeypatch.setattr(MAP, "diagnostics", lambda self, problem, posterior: reported)
     row = outcome_of(job("map", trials=1)).row
     assert row["error_class"] == "TypeError"
@@ -107,7 +107,7 @@ def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     assert "python -m datasets fetch yacht" in row["error"]
 
 
-def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypatch):
+def test_failure_of_a_job_fails_all_cells_with_known_facts(job, monkeypatch):
     monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
     for outcome in run(side_by_side(job("map", 0), job("map", 1))):
         assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")
@@ -115,7 +115,7 @@ def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypat
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
-def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
+def test_full_disk_ends_the_run_without_failed_rows(job, monkeypatch, number):
     def opened(journal, space, protocol):
         raise OSError(number, os.strerror(number))
 
@@ -148,7 +148,7 @@ def test_full_disk_is_reported_with_its_file(job, monkeypatch):
     assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
 
 
-def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(job, monkeypatch):
+def test_unwritable_study_ends_the_run_and_other_files_fail_the_cell(job, monkeypatch):
     one = job("map")
 
     def raising(name: str):

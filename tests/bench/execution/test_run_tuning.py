@@ -175,7 +175,7 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
     assert (row["status"], row["n_trials"]) == ("ok", 1)
 
 
-def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
+def test_resumed_study_gives_the_same_trials(job, monkeypatch):
     first = outcome_of(job())
     monkeypatch.setattr(
         "lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", lambda *_: pytest.fail("tuned again")
@@ -186,7 +186,7 @@ def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
 @pytest.mark.parametrize(
     ("limits", "updates"), [({"max_updates": 7}, 7), ({"max_updates": 7, "max_minibatches": 8}, 2)]
 )
-def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, monkeypatch, limits, updates):
+def test_update_budgets_ignore_minibatches_per_update(job, monkeypatch, limits, updates):
     seen = []
 
     def watched(method, task, data, fits, schedule, **others):

@@ -107,7 +107,7 @@ def test_workers_run_one_job_at_a_time(monkeypatch):
     assert set(worst) == {1}
 
 
-def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
+def test_failed_cells_are_retried_alone_at_the_end(attempts):
     seen, told = attempts(s1=[FAILED], s4=[FAILED, FAILED | {"error": "again"}]), []
     jobs = [job(0, 1, 2), job(3), job(4), job(5)]
     outcomes = list(run_jobs(jobs, WORKERS, on_retry=told.append))
@@ -130,14 +130,14 @@ def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
         {"error_class": "RuntimeError", "error": "DefaultCPUAllocator: can't allocate memory: you tried"},
     ],
 )
-def test_what_may_have_lacked_memory_is_tried_again_while_nothing_else_runs(attempts, row):
+def test_out_of_memory_cells_are_retried_without_other_workers(attempts, row):
     seen = attempts(s0=[FAILED | row], s1=[FAILED | row], s2=[FAILED])
     assert set(statuses(run_jobs([job(number) for number in range(4)], WORKERS)).values()) == {"ok"}
     assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
     assert {worker for _, worker, _ in seen.seen[5:]} == {"one"}
 
 
-def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
+def test_out_of_memory_retries_train_a_quarter_of_the_fits(attempts, monkeypatch):
     made = attempts(s0=[FAILED | {"error_class": "MemoryError"}], s1=[FAILED])
     rows = {}
 
@@ -151,7 +151,7 @@ def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
     assert rows == {0: [150, 37], 1: [150, 150]}
 
 
-def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_path):
+def test_diverged_cells_are_retuned_and_failed_ones_resumed(attempts, tmp_path):
     attempts(s0=[FAILED | {"status": "diverged"}], s1=[FAILED])
     jobs = [job(number, folder=tmp_path) for number in (0, 1)]
     for one in jobs:
@@ -160,7 +160,7 @@ def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_pa
     assert [one.journals[0].exists() for one in jobs] == [False, True]
 
 
-def test_progress_is_told_from_the_beginning_of_a_job(attempts):
+def test_progress_is_reported_from_the_start_of_a_job(attempts):
     attempts()
     told = []
     list(run_jobs([job(0)], WORKERS, on_progress=lambda job, one: told.append((job, one))))
@@ -207,7 +207,7 @@ def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])
-def test_what_is_no_cells_fault_ends_the_run(monkeypatch, n_workers):
+def test_errors_outside_cells_end_the_run(monkeypatch, n_workers):
     def attempt(job, *others):
         raise NoProcess("no memory for a process")
 

@@ -183,13 +183,13 @@ def test_one_process_makes_call_after_call(child, calls):
     assert child.alive
 
 
-def test_what_a_call_tells_arrives_in_order_before_its_end(child, calls):
+def test_progress_reports_arrive_in_order_before_the_result(child, calls):
     told = []
     assert child.call(calls.count, 5, on_progress=told.append) is None
     assert told == [0, 1, 2, 3, 4]
 
 
-def test_what_is_printed_is_log_and_not_reply(child, calls):
+def test_printed_output_goes_to_the_log(child, calls):
     assert child.call(calls.say, "from Python") is None
     assert child.call(calls.add, 1, 2) == 3
     child.call(calls.say, "the second time")
@@ -237,30 +237,30 @@ def test_thread_that_goes_on_does_not_reply_to_the_next_call(child, calls):
 
 
 @pytest.mark.parametrize("message", [pickle.dumps(("returned", None)), b"something else"])
-def test_what_is_no_reply_ends_the_call(child, calls, monkeypatch, message):
+def test_invalid_replies_end_the_call(child, calls, monkeypatch, message):
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
     with pytest.raises(Died, match="or wrote to it"):
         child.call(calls.write_to_all, message)
 
 
-def test_exception_without_words_is_raised_here(child, calls):
+def test_exception_whose_text_fails_is_raised(child, calls):
     with pytest.raises(calls.Mute):
         child.call(calls.fail_mutely)
     child.end()
     assert "in fail_mutely" in child.log()
 
 
-def test_nobody_waits_for_the_keyboard(child, calls):
+def test_standard_input_of_the_child_is_closed(child, calls):
     assert child.call(calls.read) == ""
 
 
-def test_what_a_function_raises_is_raised_here_and_the_child_lives_on(child, calls):
+def test_exceptions_are_raised_in_the_parent_and_the_child_lives_on(child, calls):
     with pytest.raises(TypeError, match="unsupported operand"):
         child.call(calls.add, 1, "a")
     assert child.call(calls.add, 1, 2) == 3
 
 
-def test_what_does_not_survive_a_journey_is_told_in_words(child, calls):
+def test_unpicklable_values_are_reported(child, calls):
     with pytest.raises(RuntimeError, match=r"calls_of_tests\.Odd: a"):
         child.call(calls.fail)
     with pytest.raises(TypeError, match="pickle"):
@@ -276,7 +276,7 @@ def test_what_does_not_survive_a_journey_is_told_in_words(child, calls):
         (("leave", 3), "SystemExit", "ended by itself, with exit code 3"),
     ],
 )
-def test_a_death_is_told_with_its_cause_and_the_last_words(child, calls, call, name, said):
+def test_death_of_a_child_is_reported_with_signal_and_log(child, calls, call, name, said):
     with pytest.raises(Died, match=said) as death:
         child.call(getattr(calls, call[0]), *call[1:])
     assert death.value.name == name
@@ -290,7 +290,7 @@ def test_lack_of_memory_needs_evidence(child, calls, monkeypatch):
         child.call(calls.say_and_die, "my last words")
 
 
-def test_closed_file_descriptors_are_reported_as_such(child, calls, monkeypatch):
+def test_closed_file_descriptors_are_reported(child, calls, monkeypatch):
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
     with pytest.raises(Died, match="closed the pipe for its results") as death:
         child.call(calls.close_files, LONG)
@@ -320,7 +320,7 @@ def test_a_child_that_is_ended_stops_its_call(child, calls):
 
 
 @pytest.mark.parametrize("how", ["have_a_child_and_die", "fork_and_die"])
-def test_a_death_takes_along_what_the_child_had_started(child, calls, monkeypatch, how):
+def test_death_of_a_child_ends_its_descendants(child, calls, monkeypatch, how):
     """Also what was forked, and so holds the child's end of the pipe open."""
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     told = []
@@ -386,7 +386,7 @@ def test_the_environment_is_ours_and_what_was_asked_for(calls, monkeypatch):
         f"process.call(calls_of_tests.dwell, {LONG}, on_progress=say)",
     ],
 )
-def test_nothing_outlives_a_parent_that_is_killed(calls, tmp_path, call):
+def test_children_end_with_a_killed_parent(calls, tmp_path, call):
     with driver(tmp_path, call) as started:
         pid = int(started.stdout.readline())
         assert psutil.pid_exists(pid)

@@ -86,7 +86,7 @@ def test_repetition_stores_times_and_is_not_due(results, result, stored):
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, Path.touch], ids=["folder", "pipe", "empty"])
-def test_what_is_no_timing_is_due(results, result, stored, make):
+def test_invalid_timing_files_are_timed_again(results, result, stored, make):
     cells = stored((CELL, {}))
     results.timing(CELL).parent.mkdir(parents=True)
     make(results.timing(CELL))
@@ -150,7 +150,7 @@ def test_numbers_are_compared_up_to_rounding(result, changes, expected):
     ("stored", "repeated", "named"),
     [("native", "native", False), ("native", "captured", True), (None, "native", False)],
 )
-def test_another_execution_is_named(result, stored, repeated, named):
+def test_difference_in_execution_is_named(result, stored, repeated, named):
     row, other = result(execution=stored).row, result(execution=repeated, nmll=9.0).row
     assert ("another execution" in differences(row, other)) == named
 

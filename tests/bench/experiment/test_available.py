@@ -14,7 +14,7 @@ def request(**changes) -> Request:
     return Request(**asked | {"seed": 0} | changes)
 
 
-def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
+def test_sets_without_files_are_available_offline(tmp_path):
     here, missing = have(["yacht", "diabetes"], tmp_path, fetch=False)
     assert here == ["diabetes"]
     assert [one.dataset for one in missing] == ["yacht"]
@@ -41,7 +41,7 @@ class Server:
             raise self.problem(name, "it is out of stock", "wait")
 
 
-def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
+def test_downloadable_sets_are_available(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("yacht", "boston"))
     assert have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (
         ["yacht", "diabetes", "boston"],
@@ -50,7 +50,7 @@ def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
     assert server.asked == ["yacht", "boston"]
 
 
-def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
+def test_unreachable_server_is_asked_once(tmp_path, monkeypatch):
     server = Server(monkeypatch)
     here, missing = have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
     assert server.asked == ["yacht"]
@@ -67,7 +67,7 @@ def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypa
     assert [one.dataset for one in missing] == ["yacht"]
 
 
-def test_nothing_is_fetched_unless_wished(tmp_path, monkeypatch):
+def test_without_fetch_nothing_is_downloaded(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("yacht",))
     here, _ = have(["yacht"], tmp_path, fetch=False)
     assert (here, server.asked) == ([], [])
@@ -81,7 +81,7 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
     assert server.asked == []
 
 
-def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
+def test_set_with_sampled_reference_needs_the_sampler(monkeypatch):
     monkeypatch.setattr("lockstep_bench.methods.mcmc.nuts.is_installed", lambda: False)
     names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
     here, missing = runnable(request(suite="posterior"), names)
@@ -93,7 +93,7 @@ def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
     assert runnable(request(), ["yacht"]) == (["yacht"], [])
 
 
-def test_a_set_without_a_model_has_no_truth():
+def test_set_without_a_model_has_no_reference_posterior():
     here, (missing,) = runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
     assert here == ["yacht-linear"]
     assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
@@ -144,7 +144,7 @@ def test_a_posterior_of_weights_excludes_methods_that_have_none():
     assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
 
 
-def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
+def test_method_that_fails_in_its_checks_affects_no_other(monkeypatch):
     def excludes(method, task):
         return task.no_such_thing
 

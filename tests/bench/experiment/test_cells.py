@@ -39,13 +39,13 @@ def changed(name: str) -> Cell:
     return replace(CELL, **{name: DIFFERENT[name]})
 
 
-def test_the_key_of_a_cell_never_changes():
+def test_cell_key_equals_stored_one():
     """Results are found by it; the hash is that of the JSON pinned in the tests of the protocol."""
     assert CELL.key == "uci/yacht/vifa/paper-e9f65655/split03-seed0"
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_the_key_changes_with_everything_a_cell_is(name):
+def test_cell_key_depends_on_every_field(name):
     assert changed(name).key != CELL.key
 
 
@@ -76,7 +76,7 @@ def test_every_method_gets_the_same_folds():
 
 
 @pytest.mark.parametrize("name", ["suite", "dataset", "split", "seed"])
-def test_everything_else_gets_folds_of_its_own(name):
+def test_fold_seed_depends_on_all_but_the_method(name):
     assert changed(name).seeded.fold_seed != CELL.seeded.fold_seed
 
 

@@ -19,7 +19,7 @@ def test_the_range_of_a_built_in_set_suits_it():
 @pytest.mark.parametrize(
     ("target_sd", "suits"), [(0.017, False), (1.0, False), (2.0, True), (80.0, True), (200.0, False)]
 )
-def test_the_default_range_suits_some_targets(monkeypatch, target_sd, suits):
+def test_default_noise_range_suits_targets_of_its_scale(monkeypatch, target_sd, suits):
     source, dataset = datasets.entry("diabetes"), datasets.load("diabetes")
     usual = datasets.Source.__dataclass_fields__["noise_precisions"].default
     scaled = dataclasses.replace(dataset, y=dataset.y / dataset.y.std() * target_sd)

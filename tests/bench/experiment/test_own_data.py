@@ -27,7 +27,7 @@ def test_a_table_becomes_a_data_set(houses):
     assert any("whole numbers" in warning for warning in warnings)
 
 
-def test_without_a_table_nothing_happens():
+def test_no_csv_registers_no_table():
     assert register(NOTHING, "uci", ["yacht"], on_cluster=False) is None
 
 
@@ -48,7 +48,7 @@ def test_contradictions_are_refused(houses, changes, suite, names, on_cluster, c
 
 
 @pytest.mark.parametrize("name", ["my.csv", "other.tsv", "data.parquet"])
-def test_a_file_among_names_leads_to_the_option(name):
+def test_file_name_among_data_sets_suggests_csv(name):
     with pytest.raises(InvalidRequest, match=rf"--csv {name} --target COLUMN, see docs/your-own-data\.md"):
         register(NOTHING, "uci", [name], on_cluster=False)
 

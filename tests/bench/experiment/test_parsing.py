@@ -90,7 +90,7 @@ def test_a_gpu_beyond_the_last_is_refused(gpus):
 
 
 @pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
-def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
+def test_invalid_text_is_refused_with_the_allowed_form(gpus, text):
     gpus(2)
     with pytest.raises(InvalidRequest, match=r"cpu, cuda, or cuda:0,1"):
         parsing.parse_devices(text)

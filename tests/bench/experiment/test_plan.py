@@ -30,7 +30,7 @@ def test_a_set_with_fewer_splits_runs_those_it_has():
     assert found == {"protein": (0, 1, 2, 3, 4), "yacht": tuple(range(10))}
 
 
-def test_a_set_with_none_of_the_splits_runs_nothing():
+def test_set_without_the_requested_splits_has_no_cells():
     assert plan.chosen_splits(request(splits=[7]), ["protein", "yacht"]) == {"protein": (), "yacht": (7,)}
 
 
@@ -56,7 +56,7 @@ def test_block_folds_need_splits_along_a_feature():
     plan.check_folds(request(), ["yacht"])
 
 
-def test_without_any_set_there_is_nothing_to_refuse():
+def test_splits_are_not_checked_without_data_sets():
     assert plan.chosen_splits(request(splits=[99]), []) == {}
 
 
@@ -86,7 +86,7 @@ def test_all_of_the_suite_and_all_methods_unless_named_otherwise():
     assert {"yacht", "protein", "diabetes"} <= set(plan.chosen_datasets(request()))
 
 
-def test_the_order_asked_for_is_kept_and_repetition_is_not():
+def test_requested_order_is_kept_without_repetitions():
     assert plan.chosen_datasets(request(datasets=["yacht", "boston", "yacht"])) == ("yacht", "boston")
     assert plan.chosen_methods(request(methods=["vifa", "map", "vifa"])) == (("vifa", "map"), {})
 
@@ -114,7 +114,7 @@ def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
         plan.chosen_datasets(request(datasets=["elsewhere"]))
 
 
-def test_the_headline_stands_for_its_methods_among_others(monkeypatch):
+def test_headline_expands_to_its_methods(monkeypatch):
     monkeypatch.setattr(methods, "headline", lambda: ("vifa", "map"))
     assert plan.chosen_methods(request(methods=["headline"])) == (("vifa", "map"), {})
     assert plan.chosen_methods(request(methods=["mfvi", "map", "headline"])) == (("mfvi", "map", "vifa"), {})
@@ -167,13 +167,13 @@ def test_a_changed_preset_says_so(change):
     assert protocol == SUITES["uci"].presets["quick"].changed(**change)
 
 
-def test_a_change_to_the_value_it_has_is_none():
+def test_setting_an_equal_value_is_no_change():
     original = SUITES["uci"].presets["quick"]
     assert plan.protocol_of(request(changes={"trials": original.trials})) == ("quick", original)
 
 
 @pytest.mark.parametrize(("name", "value"), [("trials", 0), ("folds", 1), ("epochs", -1), ("sampler", "guess")])
-def test_a_senseless_change_is_refused(name, value):
+def test_invalid_protocol_change_is_refused(name, value):
     with pytest.raises(InvalidRequest, match=rf"{name} is {value!r}"):
         plan.protocol_of(request(changes={name: value}))
 
@@ -193,7 +193,7 @@ def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
         plan.protocol_of(request(changes=parsing.parse_settings([setting])))
 
 
-def test_what_concerns_images_is_refused_elsewhere():
+def test_image_settings_are_refused_in_other_suites():
     with pytest.raises(InvalidRequest, match="precision is a setting for images, and the suite uci has vectors"):
         plan.protocol_of(request(changes={"precision": "bfloat16"}))
     with pytest.raises(InvalidRequest, match="hidden is a setting for vectors, and the suite images has images"):

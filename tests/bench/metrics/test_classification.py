@@ -50,7 +50,7 @@ def test_nmll_is_exact_where_probabilities_underflow():
     assert metrics.nmll(predictive, torch.tensor([1.0])) == pytest.approx(expected, rel=1e-14)
 
 
-def test_accuracy(case, found, mean):
+def test_accuracy_is_fraction_of_correct_classes(case, found, mean):
     assert found["accuracy"] == sklearn.metrics.accuracy_score(case[1], mean.argmax(1))
 
 
@@ -121,7 +121,7 @@ def test_disagreement_of_confident_samples_is_kept():
 
 
 @pytest.mark.parametrize("n_samples", [1, 3, 10, 1000])
-def test_samples_that_agree_have_no_spread_at_all(n_samples):
+def test_equal_samples_have_zero_disagreement(n_samples):
     one, _ = random_case(1, 200, 6, 7)
     pooled = pool(Classes(one.log_probs.expand(n_samples, -1, -1)))
     assert not pooled.mutual_information.any()

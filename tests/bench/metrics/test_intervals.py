@@ -64,7 +64,7 @@ def test_expected_score_of_the_true_gaussian():
         assert score == pytest.approx(4 * sd * norm.pdf(norm.ppf(alpha / 2)) / alpha, rel=0.01)
 
 
-def test_targets_inside_cost_the_width_alone():
+def test_interval_score_inside_is_the_width():
     predictive = Normals(torch.zeros(1, 3), torch.ones(1, 3))
     (score,) = interval_scores(predictive, np.array([0.0, 0.1, -0.2]), (80,)).values()
     assert score == pytest.approx(2 * norm.ppf(0.9))

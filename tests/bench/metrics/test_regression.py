@@ -37,7 +37,7 @@ def numpy_parts(predictive: Normals) -> tuple[np.ndarray, np.ndarray]:
     return predictive.mean.numpy(), np.sqrt(predictive.variance.numpy())
 
 
-def test_evaluate_gives_the_metrics_of_regression_and_no_others(case):
+def test_evaluate_returns_regression_metrics_only(case):
     assert set(metrics.evaluate(*case, y_scale=2.0)) == {"nmll", *REGRESSION}
 
 
@@ -93,7 +93,7 @@ def test_nmll_moment_is_that_of_one_gaussian_with_the_mixtures_first_two_moments
     assert metrics.evaluate(predictive, y, 1.0)["nmll_moment"] == pytest.approx(expected, rel=1e-10)
 
 
-def test_of_a_single_gaussian_the_mixture_is_its_own_moment_match():
+def test_single_gaussian_equals_its_moment_match():
     found = metrics.evaluate(*random_case(1, 9, 4), y_scale=3.0)
     assert found["nmll"] == pytest.approx(found["nmll_moment"], rel=1e-12)
     assert found["nmll_standardised"] == pytest.approx(found["nmll_moment_standardised"], rel=1e-12)

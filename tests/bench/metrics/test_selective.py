@@ -54,7 +54,7 @@ def test_points_on_a_par_share_what_is_left():
     assert most_certain(np.zeros(4), 3).tolist() == [0.75] * 4
 
 
-def test_an_uncertainty_that_is_the_same_everywhere_selects_nothing():
+def test_constant_uncertainty_selects_all_points_equally():
     """One sample disagrees with itself nowhere: all fractions have the quality of all points."""
     predictive, y = random_case(100, 2, 3)
     table = selective(pool(Classes(predictive.log_probs[:1])), y).to_pandas()
@@ -83,7 +83,7 @@ def test_f1_by_hand():
     np.testing.assert_allclose(f1_scores(labels, predicted, weights, 3), [4 / 4.5, 2 / 2.5, np.nan])
 
 
-def test_what_is_undefined_on_the_points_kept_is_null():
+def test_undefined_metrics_on_retained_points_are_null():
     """Every kept point is of class 0 and taken for it."""
     certain = Classes(torch.tensor([[[0.9, 0.1], [0.8, 0.2], [0.55, 0.45], [0.5, 0.5]]]).log())
     half = selective(pool(certain), torch.tensor([0, 0, 1, 1])).to_pylist()[5]

@@ -26,7 +26,7 @@ def test_the_scores_are_those_of_a_test_part():
     assert found == {name: whole[name] for name in found}
 
 
-def test_a_class_that_was_thought_impossible_has_a_finite_nll():
+def test_class_of_probability_zero_has_a_finite_nll():
     sure = Classes(torch.tensor([[[0.0, -1000.0]]]))
     assert scores(sure, torch.tensor([1]))["nmll"] == 1000
 

@@ -199,7 +199,7 @@ def test_table_holds_moments_pit_and_parts(make):
         (Histogram.of(torch.arange(3.0), torch.tensor([[2.0, -1.0]])), "must be at least 0"),
     ],
 )
-def test_what_is_no_distribution_is_refused(predictive, message):
+def test_invalid_distributions_are_refused(predictive, message):
     with pytest.raises(ValueError, match=message):
         distribution_of(predictive)
 

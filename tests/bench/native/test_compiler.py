@@ -85,7 +85,7 @@ FAILURES = {  # what a compiler does: the reason that is given
 
 
 @pytest.mark.parametrize("script", FAILURES)
-def test_failure_is_said_in_words(use_compiler, tmp_path, script):
+def test_compiler_failure_is_reported(use_compiler, tmp_path, script):
     path = use_compiler(script)
     reason = reason_of(compile_library, SOURCE, tmp_path)
     assert reason.startswith(f"{path} could not compile a training loop: ")

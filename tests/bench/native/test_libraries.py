@@ -170,7 +170,7 @@ def test_full_disk_is_named(folder, monkeypatch):
     assert f"{folder}, cannot be written: No space left on device" in first
 
 
-def test_disk_that_may_only_be_read_gives_what_it_has(monkeypatch):
+def test_read_only_disk_is_read(monkeypatch):
     def refuse(*arguments, **options):
         raise OSError(30, "Read-only file system")
 
@@ -264,7 +264,7 @@ def test_libraries_used_longest_ago_go_first(folder, monkeypatch):
     assert new.exists()
 
 
-def test_use_makes_a_library_young(folder, monkeypatch):
+def test_use_updates_a_librarys_time(folder, monkeypatch):
     compiled(SOURCE.format(1))
     (library,) = stored_libraries()
     os.utime(library, (OLD, OLD))

@@ -31,7 +31,7 @@ def compiler_with(use_compiler, tmp_path):
     return use
 
 
-def test_working_compiler_is_no_obstacle(compiler_with, empty_cache):
+def test_working_compiler_is_accepted(compiler_with, empty_cache):
     compiler_with("")
     assert obstacle() is None
     assert lanes() in (4, 8, 16)

@@ -95,7 +95,7 @@ def test_kl_is_infinite_for_a_point_mass_and_for_a_singular_truth():
     assert GaussianTarget(mean, np.zeros((DIM, DIM))).kl(mean, covariance) == np.inf
 
 
-def test_everything_is_zero_at_the_truth_itself():
+def test_distances_are_zero_for_the_true_posterior():
     target = GaussianTarget(*gaussian(6))
     itself = target.mean, target.covariance
     assert target.relative_mean(target.mean) == target.relative_covariance(target.covariance) == 0

@@ -18,7 +18,7 @@ from lockstep_bench.bench.results import storage
 from lockstep_bench.bench.results.folder import FOLDERS, Results
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.schema import CELLS, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
@@ -42,7 +42,7 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def test_a_written_cell_is_there_with_all_it_was_given(results, result_of):
+def test_written_cell_is_stored_completely(results, result_of):
     assert not results.has(CELL)
     written = result_of(CELL, nmll=1.25, tables={"predictions": predictions()})
     results.write(written)
@@ -55,7 +55,7 @@ def test_a_written_cell_is_there_with_all_it_was_given(results, result_of):
     assert pq.read_table(results.out / "predictions" / f"{CELL.key}.parquet").equals(predictions())
 
 
-def test_a_published_row_is_found_beside_others(results, result_of):
+def test_row_of_a_published_file_is_found(results, result_of):
     others = [replace(CELL, split=4), replace(CELL, method="map"), replace(CELL, protocol=Protocol(epochs=7))]
     rows = [result_of(cell, nmll=nmll).to_table() for nmll, cell in enumerate([CELL, *others], 1)]
     (results.out / "cells").mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_a_cell_without_predictions_is_its_row_alone(results, result_of):
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
-def test_one_cell_is_not_another(results, other, result_of):
+def test_written_cell_leaves_other_cells_unfinished(results, other, result_of):
     results.write(result_of(CELL))
     assert not results.has(replace(CELL, **other))
 
@@ -117,7 +117,7 @@ def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls
     assert results.statuses([CELL]) == {CELL: "ok"}
 
 
-def test_what_a_crash_leaves_behind_does_not_disturb_readers(results, monkeypatch, result_of):
+def test_leftovers_of_a_crash_do_not_disturb_readers(results, monkeypatch, result_of):
     results.write(result_of(CELL))
     with monkeypatch.context() as patch:
         patch.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
@@ -147,7 +147,7 @@ def test_cells_of_several_runs_read_as_one_table(results, result_of):
     assert table["error"].to_pylist() == ["it broke", None]
 
 
-def test_a_study_lies_beside_its_cell(results):
+def test_study_file_has_the_cells_key(results):
     assert results.journal(CELL) == results.out / "studies" / f"{CELL.key}.json"
 
 
@@ -158,7 +158,7 @@ def test_missing_sets_are_those_of_the_latest_run(results):
     assert noted == [{"dataset": "yacht", "reason": "still no files", "remedy": "fetch them", "no_connection": ""}]
 
 
-def test_nothing_is_put_aside_where_there_is_nothing(results):
+def test_empty_folder_has_nothing_to_put_aside(results):
     assert results.put_aside() is None
     assert not results.out.exists()
 
@@ -181,7 +181,7 @@ def test_starting_over_twice_loses_nothing(results, result_of):
         assert len(files(aside)) == 4
 
 
-def test_what_is_not_ours_stays_where_it_is(results, result_of):
+def test_foreign_files_are_not_put_aside(results, result_of):
     results.write(result_of(CELL))
     (results.out / "html").mkdir()
     (results.out / "html" / "index.html").write_text("page")

@@ -29,14 +29,14 @@ def held_by_another(folder: Path):
             process.send_signal(signal.SIGKILL)
 
 
-def test_the_second_run_is_told_who_is_the_first(tmp_path):
+def test_second_run_is_told_the_lock_holder(tmp_path):
     with held_by_another(tmp_path / "out") as process:
         wanted = rf"another run writes to .*out: process {process.pid} on {host()}, since 20\d\d-.*; wait for its end"
         with pytest.raises(InUse, match=wanted), locked(tmp_path / "out"):
             pass
 
 
-def test_a_killed_runs_lock_is_nobodys(tmp_path):
+def test_lock_of_a_killed_run_is_free(tmp_path):
     with held_by_another(tmp_path):
         pass
     assert (tmp_path / HOLDER).exists()
@@ -45,7 +45,7 @@ def test_a_killed_runs_lock_is_nobodys(tmp_path):
     assert not (tmp_path / HOLDER).exists()
 
 
-def test_one_run_after_the_other_may(tmp_path):
+def test_lock_is_free_after_a_run(tmp_path):
     for _ in range(2):
         with locked(tmp_path):
             pass
@@ -64,7 +64,7 @@ def test_run_of_another_version_is_kept_out(tmp_path):
 
 
 @pytest.mark.parametrize("left", [None, "", "{}", "[]"])
-def test_a_holder_that_has_not_said_who_it_is_keeps_out_too(tmp_path, left):
+def test_lock_without_holder_file_keeps_others_out(tmp_path, left):
     with locked(tmp_path):
         (tmp_path / HOLDER).unlink() if left is None else (tmp_path / HOLDER).write_text(left)
         with pytest.raises(InUse, match=f"another run writes to {tmp_path}; "), locked(tmp_path):

@@ -54,7 +54,7 @@ def test_every_name_leads_to_a_class_and_is_for_some_stream():
         assert any(excludes(name, stream) is None for stream in streams)
 
 
-def test_which_estimator_goes_with_which_stream():
+def test_estimators_exclude_unsuitable_streams():
     factor, sgd = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.1"
     assert [name for name in names() if not excludes(name, factor)] == ["batch-svd", "online-em-fa", "online-sga-fa"]
     assert [name for name in names() if not excludes(name, sgd)] == ["online-em-fa", "empirical", "empirical-window"]

@@ -70,7 +70,7 @@ def test_the_resized_images_are_kept_until_one_changes(tmp_path, folder, monkeyp
     assert not list(own.glob(".keeping-*"))
 
 
-def test_a_folder_that_cannot_keep_them_is_read_all_the_same(tmp_path, folder, monkeypatch):
+def test_results_are_read_when_the_cache_cannot_be_written(tmp_path, folder, monkeypatch):
     def full(*_):
         raise OSError("no space left on device")
 
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_keep_them_is_read_all_the_same(tmp_path, folder, m
     assert sorted(path.name for path in folder[0].iterdir()) == ["train.csv", "train_images"]
 
 
-def test_a_missing_image_is_told_before_anything_runs(tmp_path, folder):
+def test_a_missing_image_is_reported_before_anything_runs(tmp_path, folder):
     (folder[0] / "train_images/eye5.png").unlink()
     state, reason, remedy = datasets.availability("aptos2019", tmp_path)
     assert state == "missing"

@@ -44,7 +44,7 @@ def test_an_image_of_another_size_is_refused(tmp_path, pictures):
         huggingface.read_parquet(path, (3, 32, 32))
 
 
-def test_what_is_not_published_is_not_fetched(tmp_path):
+def test_sets_without_published_files_are_not_downloaded(tmp_path):
     with pytest.raises(datasets.Unavailable, match="not published, so use cifar10, or put train"):
         datasets.fetch("cifar10-jpeg", tmp_path)
 

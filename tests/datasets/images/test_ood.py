@@ -19,20 +19,20 @@ def test_no_set_is_out_of_distribution_for_one_of_its_own_classes():
             assert not any({source.name, name} <= alike for alike in ALIKE)
 
 
-def test_every_set_of_the_suite_has_something_to_be_told_apart_from_and_to_choose_with():
+def test_every_image_set_has_ood_and_validation_ood_sets():
     for source in images.sources():
         if "images" in source.suites:
             assert source.ood_groups
             assert len(source.validation_ood) == 1
 
 
-def test_the_groups_of_openood_that_are_here():
+def test_ood_groups_are_those_of_openood():
     assert datasets.entry("mnist").ood_groups == {"near": ("notmnist", "fashion-mnist"), "far": ("cifar10",)}
     assert datasets.entry("cifar10").ood_groups == {"near": ("cifar100",), "far": ("mnist", "svhn")}
     assert datasets.entry("cifar100").ood_groups == {"near": ("cifar10",), "far": ("mnist", "svhn")}
 
 
-def test_every_set_says_what_a_reader_needs():
+def test_every_image_set_has_title_origin_and_notes():
     for source in images.sources():
         assert source.title
         assert source.origin

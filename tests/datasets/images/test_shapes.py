@@ -7,7 +7,7 @@ import torch
 from lockstep_bench import datasets
 
 
-def test_the_same_shape_is_no_copy(pictures):
+def test_equal_shapes_return_the_same_array(pictures):
     x = pictures(2, (3, 4, 5)).reshape(2, -1)
     assert datasets.as_images(x, (3, 4, 5), (3, 4, 5)) is x
 
@@ -54,6 +54,6 @@ def test_size_and_colour_change_together(pictures):
         (np.zeros((2, 12)), (3, 2, 2), (1, 2, 2), r"uint8 \(N, 12\) .*, got float64 \(2, 12\)"),
     ],
 )
-def test_what_does_not_fit_is_refused(x, image, like, complaint):
+def test_images_of_other_shapes_are_refused(x, image, like, complaint):
     with pytest.raises(ValueError, match=complaint):
         datasets.as_images(x, image, like)

@@ -31,7 +31,7 @@ def imported(tmp_path):
     return imported
 
 
-def test_the_installed_one_can_be_used():
+def test_installed_torchvision_can_be_imported():
     found = vision.torchvision()
     assert found is sys.modules["torchvision"]
     assert found.models.resnet18(num_classes=3).fc.out_features == 3
@@ -50,14 +50,14 @@ for name in ("nms", "qnms"):
     assert imported(code, asked) == ["True", "True"]
 
 
-def test_one_that_works_is_left_alone(imported):
+def test_working_torchvision_is_not_patched(imported):
     assert imported("import torchvision.part", "print(torchvision().__name__, 'torch' in sys.modules)") == [
         "torchvision",
         "False",
     ]
 
 
-def test_any_other_failure_is_told_and_leaves_nothing_half_imported(imported):
+def test_other_import_failures_are_reported_without_partial_imports(imported):
     asked = """
 try:
     torchvision()

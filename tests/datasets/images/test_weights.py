@@ -47,7 +47,7 @@ def test_the_pinned_file_is_the_one_whose_name_carries_its_digest():
     assert len(published.file.sha256) == 64
 
 
-def test_they_are_fetched_once_into_the_data_folder_and_read(tmp_path, body, web):
+def test_weights_are_downloaded_once_and_read(tmp_path, body, web):
     assert datasets.availability(NAME, tmp_path).state == "missing"
     assert datasets.fetch(NAME, tmp_path) == (tmp_path / "weights/resnet18-f37072fd.pth",)
     assert datasets.availability(NAME, tmp_path, deep=True).state == "ready"
@@ -124,7 +124,7 @@ def test_no_file_is_an_error_of_its_own(tmp_path):
         weights.read(tmp_path / "nothing.pth")
 
 
-def test_the_door_lists_fetches_and_verifies_them(tmp_path, body):
+def test_commands_list_fetch_and_verify_image_sets(tmp_path, body):
     def output(*words: str) -> str:
         found = CliRunner().invoke(app, [*words, "--data-dir", str(tmp_path)])
         assert found.exit_code == 0, found.output

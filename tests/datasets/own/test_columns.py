@@ -97,7 +97,7 @@ def test_the_task_follows_from_the_target(column, classes, y):
     assert (target.classes, target.y.tolist()) == (classes, y)
 
 
-def test_a_given_task_goes_before():
+def test_given_task_overrides_the_inferred_one():
     assert target_of(series(1, 2, 3, 1, 2, 3), "classification").classes == ("1", "2", "3")
     assert target_of(series(0, 1, 1), "regression").classes == ()
 

@@ -77,7 +77,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path, name, content, complaint):
+def test_files_that_hold_no_table_are_refused(tmp_path, name, content, complaint):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidTable, match=complaint):
@@ -109,7 +109,7 @@ def test_bytes_in_utf_8_are_texts(write):
     read_frame(write(pd.DataFrame({"a": [b"yes", b"no", None]}), "bytes.parquet"))
 
 
-def test_names_of_files_are_told_from_names_of_sets(tmp_path, monkeypatch):
+def test_names_of_files_and_of_sets_are_distinguished(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").touch()
     assert [looks_like_a_table(name) for name in ("my.csv", "my.TSV", "a/b.parquet", "plain")] == [True] * 4

@@ -64,7 +64,7 @@ def test_an_installed_package_gives_the_table(frame, write, tmp_path):
         ("houses", "no column 'cost'"),
     ],
 )
-def test_what_cannot_be_is_refused(frame, write, tmp_path, name, complaint):
+def test_invalid_package_requests_are_refused(frame, write, tmp_path, name, complaint):
     target = "cost" if "column" in complaint else "price"
     result = new(name, "--csv", write(frame), "--target", target, "--into", tmp_path / "new")
     assert (result.exit_code, (tmp_path / "new").exists()) == (2, False)
@@ -108,7 +108,7 @@ def test_empty_text_is_no_folder(frame, write, tmp_path, monkeypatch):
     assert not list(Path().iterdir())
 
 
-def test_nothing_is_written_over(frame, write, tmp_path):
+def test_existing_files_are_not_overwritten(frame, write, tmp_path):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", tmp_path)
     assert result.exit_code == 2
     assert "--into" in result.stderr

@@ -86,7 +86,7 @@ def test_a_wrong_checksum_is_refused(tmp_path, tiny, web, length):
     assert DATA not in stored(tmp_path)
 
 
-def test_what_arrived_before_a_failure_is_kept_and_resumed(tmp_path, tiny, web, respond):
+def test_partial_downloads_are_kept_and_resumed(tmp_path, tiny, web, respond):
     last = list(tiny)[-1]
     web.misbehaviour[last] = respond(500)
     with pytest.raises(datasets.Unavailable, match="500"):
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_there_is_reported(tmp_path, tiny, web):
         datasets.fetch("tiny", tmp_path)
 
 
-def test_no_server_fails_at_once_and_only_once(tmp_path, tiny, monkeypatch):
+def test_unreachable_server_fails_at_once_and_once(tmp_path, tiny, monkeypatch):
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
     with socket.socket() as unused:
@@ -231,7 +231,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, tiny):
     assert "choose a folder you can write to" in caught.value.remedy
 
 
-def test_a_read_only_folder_serves_but_does_not_grow(tmp_path, tiny, place):
+def test_read_only_data_folder_is_read_without_downloads(tmp_path, tiny, place):
     folder = tmp_path / "read only"
     place(folder, tiny)
     data = (folder / "tiny sets" / DATA).parent

@@ -69,7 +69,7 @@ def test_slow_drip_ends_at_a_deadline(tmp_path, tiny, web, monkeypatch):
     assert leftovers(tmp_path) == []
 
 
-def test_dropped_packets_end_in_words(tmp_path, tiny, firewall, monkeypatch):
+def test_dropped_packets_are_reported(tmp_path, tiny, firewall, monkeypatch):
     monkeypatch.setattr(download, "CONNECT_TIMEOUT_SECONDS", 0.5)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(datasets.Unreachable, match=r"no connection to 127\.0\.0\.1: it timed out"):

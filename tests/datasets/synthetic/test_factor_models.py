@@ -24,7 +24,7 @@ def loaded(request):
     return datasets.entry(request.param), datasets.load(request.param)
 
 
-def test_values_are_pinned(loaded):
+def test_values_equal_stored_ones(loaded):
     source, dataset = loaded
     assert dataset.data_sha256 == SHA256[source.name]
 

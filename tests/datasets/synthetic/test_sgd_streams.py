@@ -10,7 +10,7 @@ NAMES = tuple(source.name for source in SOURCES)
 DATA_SHA256 = "fc77bd1b1a4e01ec29734ac62d1901a9da0a1a7fd9824170970e114317637cf7"
 
 
-def test_there_is_one_set_for_each_row_of_table_4_1():
+def test_each_row_of_table_4_1_has_a_data_set():
     assert NAMES == (
         "sgd-iterates-lr0.1-lambda0.1",
         "sgd-iterates-lr0.1-lambda0.001",
@@ -22,7 +22,7 @@ def test_there_is_one_set_for_each_row_of_table_4_1():
         assert (source.suites, source.max_length, source.n_factors) == (("factor-analysis",), 1000, 1)
 
 
-def test_all_four_hold_the_same_pinned_tasks():
+def test_all_sets_have_the_pinned_data():
     assert {datasets.load(name).data_sha256 for name in NAMES} == {DATA_SHA256}
 
 

@@ -50,7 +50,7 @@ def test_every_set_has_its_shape_its_classes_and_its_splits(tmp_path, name):
     assert digest(*(rows for split in dataset.splits for rows in (split.train, split.test))) == SPLITS_SHA256[name]
 
 
-def test_no_row_is_repeated(name):
+def test_data_sets_have_no_repeated_row(name):
     dataset = datasets.load(name)
     everything = np.vstack([dataset.x, dataset.ood])
     assert len(np.unique(everything, axis=0)) == len(everything)

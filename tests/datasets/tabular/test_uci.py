@@ -51,7 +51,7 @@ def test_every_fold_of_every_split_is_standardised_to_finite_values(name):
             assert (variance == 0).sum() == (2 if name == "naval" else 0)
 
 
-def test_the_facts_about_naval(load_published):
+def test_facts_of_naval_hold(load_published):
     dataset = load_published("naval")
     assert np.flatnonzero(np.ptp(dataset.x, axis=0) == 0).tolist() == [8, 11]
     assert np.array_equal(dataset.x[:, 5], dataset.x[:, 6])
@@ -60,7 +60,7 @@ def test_the_facts_about_naval(load_published):
     assert (((dataset.x - mean) / scale)[:, [8, 11]] == 0).all()
 
 
-def test_the_facts_about_energy_and_boston_and_wine(load_published):
+def test_facts_of_energy_boston_and_wine_hold(load_published):
     assert np.linalg.matrix_rank(load_published("energy").x) == 7
     assert (load_published("boston").y == 50).sum() == 16
     assert np.unique(load_published("wine").y).tolist() == [3, 4, 5, 6, 7, 8]

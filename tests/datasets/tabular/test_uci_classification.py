@@ -57,7 +57,7 @@ def test_a_mat_file_with_more_columns_than_promised_is_refused():
         read_mat("some.mat", 2, 1, {"some.mat": content})
 
 
-def test_the_digits_3_and_5_of_both_parts_are_pooled():
+def test_usps3v5_pools_digits_of_both_parts():
     file = io.BytesIO()
     digits = {"train": [3, 1, 5, 5], "test": [5, 3, 8]}
     with h5py.File(file, "w") as parts:
@@ -90,7 +90,7 @@ def test_the_file_is_pinned_at_a_commit_and_lies_flat_in_the_data_folder(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_to_do_about_a_missing_file_is_said(tmp_path, name):
+def test_missing_file_error_names_the_remedy(tmp_path, name):
     with pytest.raises(datasets.Unavailable, match="none of its 1 files found in") as caught:
         datasets.load(name, tmp_path)
     assert "BENCH_DATA_DIR at a folder that holds uci_classification" in caught.value.remedy
@@ -150,7 +150,7 @@ def notes(name):
     return " ".join(datasets.entry(name).notes)
 
 
-def test_the_facts_about_australian_and_usps(load_published):
+def test_facts_of_australian_and_usps_hold(load_published):
     for name in ("australian", "usps3v5"):
         dataset = load_published(name)
         assert repeats(dataset, dataset.x) == (0, 0)
@@ -159,7 +159,7 @@ def test_the_facts_about_australian_and_usps(load_published):
     assert "824 images of a 3 (class 0) and 716 of a 5" in notes("usps3v5")
 
 
-def test_the_facts_about_breast_cancer(load_published):
+def test_facts_of_breast_cancer_hold(load_published):
     dataset = load_published("breast-cancer")
     assert len(np.unique(dataset.x[:, 0])) == 629
     assert max(len(np.unique(column)) for column in dataset.x.T[1:]) == 10
@@ -170,7 +170,7 @@ def test_the_facts_about_breast_cancer(load_published):
     assert "234 rows and 36 %" in notes("breast-cancer")
 
 
-def test_the_facts_about_a1a(load_published):
+def test_facts_of_a1a_hold(load_published):
     dataset = load_published("a1a")
     assert set(np.unique(dataset.x)) == {0, 1}
     assert dataset.y.mean() == pytest.approx(0.25, abs=0.005)

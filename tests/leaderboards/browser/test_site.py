@@ -108,7 +108,7 @@ def test_page_of_a_set_shows_the_chosen_metric(visit):
     assert shown() == ["NMLL"]
 
 
-def test_a_cell_opens_to_its_splits_settings_and_command(visit):
+def test_cell_details_show_splits_settings_and_command(visit):
     page = visit(SUITE)
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()
     page.wait_for_url(f"**/{ENERGY}#*")
@@ -122,7 +122,7 @@ def test_a_cell_opens_to_its_splits_settings_and_command(visit):
         assert fact in text
 
 
-def test_a_method_leads_to_its_page_and_back(visit):
+def test_pages_of_methods_are_linked_both_ways(visit):
     page = visit(ENERGY)
     table(page).get_by_role("link", name="vifa", exact=True).click()
     page.wait_for_url("**/method-*.html")
@@ -184,7 +184,7 @@ def test_hostile_names_and_errors_show_as_text(visit):
     assert len(methods(page)) <= 1
 
 
-def test_without_scripts_everything_can_be_read(visit):
+def test_pages_are_readable_without_javascript(visit):
     page, scripted = visit(ENERGY, java_script_enabled=False), visit(ENERGY)
     assert page.locator("table[data-board] tbody tr").count() == scripted.locator("table[data-board] tbody tr").count()
     assert table(page).locator("tbody tr").first.is_visible()
@@ -217,7 +217,7 @@ def test_keys_reach_sorting_and_filters(visit):
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-def test_nothing_moves_for_those_who_asked_for_that(visit, kind):
+def test_reduced_motion_disables_animations(visit, kind):
     page = visit(kind, reduced_motion="reduce")
     moving = """all => all.filter(one => {
         const style = getComputedStyle(one);
@@ -234,7 +234,7 @@ def test_on_a_phone_only_tables_and_figures_scroll_sideways(visit, kind):
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-def test_what_is_wider_than_a_phone_says_so_and_what_is_not_does_not(visit):
+def test_only_elements_wider_than_a_phone_are_marked(visit):
     page = visit(SUITE, viewport={"width": 390, "height": 844})
     wide = page.locator(".scroll:has(table.overview)").first
     told = "one => getComputedStyle(one, '::before').content"

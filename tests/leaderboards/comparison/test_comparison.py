@@ -1,7 +1,6 @@
 """What moved between two runs, and what cannot be told."""
 
 import io
-import json
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from lockstep_bench.leaderboards.comparison.comparison import compare
-from lockstep_bench.leaderboards.comparison.report import as_json, sentences, show
+from lockstep_bench.leaderboards.comparison.report import sentences, show
 from lockstep_bench.leaderboards.stats.significance import holm
 
 RNG = np.random.default_rng(0)
@@ -38,7 +37,7 @@ def verdicts(found) -> dict:
     return found.moves.set_index("method")["verdict"].to_dict()
 
 
-def test_a_run_beside_itself_is_the_same(run):
+def test_comparison_of_a_run_with_itself_is_equal(run):
     rows = run(a=[*BASE, None], b=[INF, 1.0, 2.0])
     found = compare(rows, rows)
     assert verdicts(found) == {"a": "same", "b": "same"}
@@ -82,18 +81,18 @@ def test_high_accuracy_and_coverage_near_nominal_are_better(run):
     assert verdicts(nearer) == {"a": "better"}
 
 
-def test_a_metric_without_a_better_moves(run):
+def test_change_of_a_metric_without_direction_is_moved(run):
     found = compare(run("entropy", a=BASE), run("entropy", a=BASE + 1 + NOISE), metrics=["entropy"])
     assert verdicts(found) == {"a": "moved"}
 
 
-def test_times_are_compared_only_when_asked_for(run):
+def test_compare_includes_times_on_request_only(run):
     old, new = run("fit_seconds", a=BASE), run("fit_seconds", a=BASE + 1 + NOISE)
     assert compare(old, new).moves.empty
     assert verdicts(compare(old, new, metrics=["fit_seconds"])) == {"a": "worse"}
 
 
-def test_one_split_tells_nothing(run):
+def test_single_split_gives_no_verdict(run):
     found = compare(run(a=[1.0]), run(a=[9.0], same={"code_revision": "new"}))
     assert verdicts(found) == {"a": "untested"}
     assert not found.anything
@@ -121,7 +120,7 @@ def test_means_that_become_infinite_have_moved(run):
     assert verdicts(compare(run(a=[INF] * 4), run(a=[INF, INF, INF, 1.0]))) == {"a": "untested"}
 
 
-def test_a_status_that_changes_is_told_with_its_direction(run):
+def test_a_status_that_changes_is_reported_with_its_direction(run):
     found = compare(run(a=[None, 1.0]), run(a=[2.0, None]))
     assert found.statuses[["split", "old", "new", "verdict"]].to_numpy().tolist() == [
         [0, "failed", "ok", "better"],
@@ -137,7 +136,7 @@ def test_new_and_vanished_cells_are_counted_and_no_alarm(run):
     assert not found.anything
 
 
-def test_the_same_run_with_other_numbers_is_called_out(run):
+def test_equal_runs_with_different_numbers_are_reported(run):
     found = compare(run(a=[1.0, 2.0]), run(a=[1.0, np.nextafter(2.0, 3.0)]))
     assert found.unsteady[["split", "metric", "old"]].to_numpy().tolist() == [[1, "nmll", 2.0]]
     assert found.anything
@@ -184,7 +183,7 @@ def test_a_protocol_that_both_have_is_compared_though_one_has_others(run, cells)
     assert found.notes == []
 
 
-def test_what_is_printed_says_all_of_it(run):
+def test_printed_report_has_every_part(run):
     old = run(a=BASE, b=[None, 1.0], c=[1.0])
     new = run(a=BASE + 1 + NOISE, b=[1.0, 1.5], d=[1.0])
     found = compare(old, new)
@@ -196,22 +195,13 @@ def test_what_is_printed_says_all_of_it(run):
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
 
 
-def test_json_has_no_number_that_json_does_not_know(run):
-    text = as_json(compare(run(a=[INF, 1.0]), run(a=[2.0, 1.0])))
-    found = json.loads(text, parse_constant=pytest.fail)
-    assert found["moves"][0]["old"] == "inf"
-    assert found["moves"][0]["p_value"] is None
-    assert found["unsteady"][0]["new"] == 2.0
-    assert found["anything"] is True
-
-
-def test_nothing_beside_nothing_is_not_comparable(cells):
+def test_two_empty_results_are_not_comparable(cells):
     found = compare(cells(), cells())
     assert not found.comparable
     assert not found.anything
 
 
-def test_rows_of_an_earlier_engine_are_said(cells):
+def test_rows_of_an_earlier_engine_are_reported(cells):
     old = cells(*({"split": split, "nmll": 1.0, "execution": None} for split in range(3)))
     new = cells(*({"split": split, "nmll": 1.0} for split in range(3)))
     assert compare(old, new).notes == ["3 cells of the old results are of an engine from before native loops"]

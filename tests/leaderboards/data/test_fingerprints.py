@@ -11,7 +11,7 @@ def used(kept) -> list[tuple]:
     return sorted(kept[["split", "nmll"]].itertuples(index=False, name=None))
 
 
-def test_a_row_that_lies_in_two_folders_counts_once_without_a_word(cells):
+def test_row_in_two_folders_counts_once(cells):
     rows = cells({"nmll": 1.0}, {"nmll": 1.0}).assign(folder=["a", "b"])
     kept, choices = decide(rows)
     assert (used(kept), choices) == ([(0, 1.0)], [])
@@ -29,7 +29,7 @@ def test_boards_have_the_data_of_most_rows_and_failures_without_any_stay(cells):
     assert (kind, kept_sum, left_sum, n_used, n_left) == ("data", "old", "new", 3, 1)
 
 
-def test_of_as_many_rows_the_later_data_are_used(cells):
+def test_equal_row_counts_use_the_later_data(cells):
     rows = cells(
         {"split": 0, "nmll": 1.0, "data_sha256": "zz", "finished_at": EARLY},
         {"split": 1, "nmll": 2.0, "data_sha256": "aa", "finished_at": LATE},
@@ -55,7 +55,7 @@ def test_split_rows_that_differ_are_not_paired(cells):
     assert [choice[4:] for choice in choices] == [("split", "x", "y", 2, 1)]
 
 
-def test_a_cell_that_two_revisions_ran_is_taken_from_the_one_that_ran_last_whatever_became_of_it(cells):
+def test_latest_revision_of_a_repeated_cell_is_used_with_any_status(cells):
     rows = cells(
         {"split": 0, "nmll": 1.0, "code_revision": "old"},
         {"split": 0, "status": "failed", "code_revision": "new", "finished_at": LATE},
@@ -66,7 +66,7 @@ def test_a_cell_that_two_revisions_ran_is_taken_from_the_one_that_ran_last_whate
     assert [choice[4:] for choice in choices] == [("repeat", "new", "old", 1, 1)]
 
 
-def test_revisions_are_judged_by_the_board_not_by_the_cell(cells):
+def test_latest_revision_is_chosen_per_board(cells):
     # "new" ran last on the board, though "old" ran split 0 after it
     rows = cells(
         {"split": 0, "nmll": 1.0, "code_revision": "new", "finished_at": EARLY},
@@ -98,11 +98,11 @@ def test_protocols_and_seeds_are_other_cells(cells):
     assert len(decide(rows)[0]) == 3
 
 
-def test_nothing_is_decided_about_nothing(cells):
+def test_no_cells_need_no_decision(cells):
     kept, choices = decide(cells())
     assert (len(kept), choices) == (0, [])
 
 
-def test_data_sets_differ_in_their_data_without_a_word(cells):
+def test_different_data_of_different_sets_are_no_note(cells):
     rows = cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})
     assert decide(rows)[1] == []

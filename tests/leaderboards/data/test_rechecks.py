@@ -38,7 +38,7 @@ def out(folder):
     return folder(*rows[:2], rows[2] | {"execution": None})
 
 
-def test_agreeing_recheck_vouches_for_rows_that_it_could_draw(out):
+def test_agreeing_recheck_covers_rows_it_could_draw(out):
     assert vouched(out) == [None, None, None]
     write_rechecks([ended(5, EQUAL, WITHIN)], out)
     assert vouched(out) == ["2026-01-05 by code 0123456789", None, None]
@@ -51,7 +51,7 @@ def test_recheck_that_does_not_agree_ends_what_earlier_ones_said(out, outcomes):
     assert [recheck.date for recheck in read_rechecks(out)] == ["2026-01-05", "2026-01-07"]
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_written_rechecks_are_read_back(tmp_path):
     odd = CELL._replace(new=None, kept=math.inf, kept_identity=None, outcome=NOT_RUN, problem="kein Netz ∞")
     recheck = ended(5)._replace(cells=(odd,))
     write_rechecks([recheck], tmp_path)

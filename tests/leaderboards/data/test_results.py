@@ -12,7 +12,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 
-def test_every_file_is_one_cell_more(folder):
+def test_each_file_is_one_cell(folder):
     out = folder({"split": 0, "nmll": 1.0}, {"split": 1, "nmll": 2.0})
     results = read_results(out)
     assert sorted(results.cells["nmll"]) == [1.0, 2.0]
@@ -81,7 +81,7 @@ def words_for_numbers(path, row):
         (words_for_numbers, "its column nmll has the type string"),
     ],
 )
-def test_what_is_no_result_is_named_and_left_out(folder, row, spoil, reason):
+def test_invalid_files_are_named_and_left_out(folder, row, spoil, reason):
     out = folder({"nmll": 1.0})
     spoil(out / "cells" / "odd.parquet", row)
     results = read_results(out)
@@ -109,7 +109,7 @@ def test_unavailable_sets_are_read(folder):
 
 
 @pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null", "[" * 100_000])
-def test_a_broken_list_of_unavailable_sets_is_said(folder, content):
+def test_a_broken_list_of_unavailable_sets_is_reported(folder, content):
     out = folder()
     (out / "unavailable.json").write_text(content)
     results = read_results(out)
@@ -127,7 +127,7 @@ def test_several_folders_are_read_as_one(tmp_path, row):
     assert results.cells["folder"].tolist() == [str(tmp_path / "a"), str(tmp_path / "b")]
 
 
-def test_of_several_folders_it_is_said_which_one_a_bad_file_is_in_and_sets_that_lack_are_named_once(tmp_path):
+def test_messages_name_the_folder_of_bad_files_and_missing_sets_once(tmp_path):
     entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "fetch it"}
     for name in ("a", "b"):
         (tmp_path / name / "cells").mkdir(parents=True)

@@ -64,7 +64,7 @@ def test_total_is_that_of_tuning_if_anything_was_tuned_and_of_the_fit(cells, tim
     np.testing.assert_equal(total.tolist(), [2.5, 0.5, np.nan])
 
 
-def test_any_index_and_an_empty_table_will_do(cells, timings):
+def test_frames_with_any_index_or_no_rows_are_accepted(cells, timings):
     rows = cells(SHARED | {"split": 1}, SHARED | {"exclusive": True}).set_axis([7, 3])
     np.testing.assert_equal(
         fit_seconds(with_exclusive_times(rows, timings({"split": 1, "fit_seconds": 2.0}).to_pandas())), [2.0, np.nan]
@@ -85,7 +85,7 @@ def test_a_results_folder_is_read_that_way(folder, timings):
     assert table.loc["fit_seconds", ["mean", "n"]].tolist() == [0.5, 1]
 
 
-def test_a_page_says_whose_times_it_has(cells, timings, folder, tmp_path):
+def test_note_says_whether_times_are_uncontended(cells, timings, folder, tmp_path):
     alone, beside = SHARED | {"exclusive": True}, SHARED | {"exclusive": False, "method": "map"}
 
     def told(*rows: dict) -> str:
@@ -98,7 +98,7 @@ def test_a_page_says_whose_times_it_has(cells, timings, folder, tmp_path):
     assert "No times of map: " in index.with_name("dataset-energy.html").read_text()
 
 
-def test_of_several_timings_the_latest_counts(timings):
+def test_latest_timing_is_used(timings):
     early, late = (pd.Timestamp(f"2026-01-0{day}", tz="UTC") for day in (1, 2))
     rows = [{"fit_seconds": 2.0, "finished_at": late}, {"fit_seconds": 1.0, "finished_at": early, "split": 1}]
     assert latest_timings(timings(*rows).to_pandas())["fit_seconds"].tolist() == [2.0]

@@ -74,7 +74,7 @@ def test_a_checkout_of_the_branch_passes_its_checksums(repository, site, tmp_pat
     assert (tmp_path / "checkout" / "index.html").read_bytes() == (folder / "index.html").read_bytes()
 
 
-def test_working_tree_and_index_do_not_notice(repository, site):
+def test_publishing_leaves_working_tree_and_index_unchanged(repository, site):
     before = git("status", "--porcelain"), git("diff"), git("diff", "--cached"), git("symbolic-ref", "HEAD")
     commit_folder(site("a"), "gh-pages", "first")
     assert (git("status", "--porcelain"), git("diff"), git("diff", "--cached"), git("symbolic-ref", "HEAD")) == before
@@ -86,7 +86,7 @@ def test_the_same_site_again_is_no_new_commit(repository, site):
     assert git("rev-list", "--count", "gh-pages") == "1"
 
 
-def test_a_change_follows_what_was_there_and_takes_its_place(repository, site):
+def test_changed_site_is_a_commit_that_replaces_files(repository, site):
     first = commit_folder(site("a", page="old.html"), "gh-pages", "first")
     second = commit_folder(site("b", page="new.html"), "gh-pages", "second")
     assert git("rev-parse", "gh-pages^") == first.id

@@ -28,7 +28,7 @@ def test_every_value_of_every_row_is_read_back(cells, tmp_path, small_run, class
     pd.testing.assert_frame_equal(ordered(results.rows).drop(columns=["folder", "rechecked"]), ordered(table))
 
 
-def test_the_rows_order_makes_no_difference_to_the_bytes(cells, tmp_path, small_run):
+def test_published_bytes_do_not_depend_on_row_order(cells, tmp_path, small_run):
     table = cells(*small_run)
     for name, rows in (("one", table), ("other", table.sample(frac=1, random_state=1))):
         write_compact(rows, NO_TIMINGS, [], tmp_path / name)

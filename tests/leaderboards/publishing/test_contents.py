@@ -72,7 +72,7 @@ def test_a_folder_gets_pages_results_and_what_they_are_and_a_branch_the_same_fro
     assert git("log", "--format=%s", "gh-pages") == "Leaderboard of 32 cells: 3 methods on 2 data sets\n"
 
 
-def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tmp_path, repository):
+def test_errors_are_one_sentence_before_anything_is_written(folder, tmp_path, repository):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     (tmp_path / "file").touch()
@@ -96,7 +96,7 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tm
     assert not (tmp_path / "site").exists()
 
 
-def test_why_a_data_set_could_not_be_had_stays_on_the_machine_that_looked_for_it(folder, small_run, tmp_path):
+def test_reasons_for_missing_data_sets_are_not_published(folder, small_run, tmp_path):
     out, site = folder(*small_run), tmp_path / "site"
     entry = {"dataset": "wine", "reason": "no file in /home/somebody/data", "remedy": "run `python -m datasets fetch`"}
     (out / "unavailable.json").write_text(json.dumps([entry]))

@@ -76,7 +76,7 @@ def a_file(folder):
         *(with_sums_that_are_a_pipe, with_sums_that_are_no_text),
     ],
 )
-def test_what_publish_did_not_make_is_left_alone(tmp_path, make):
+def test_publish_leaves_foreign_files_alone(tmp_path, make):
     make(tmp_path / "site")
     before = everything(tmp_path)
     with pytest.raises(PublishingRefused, match=r"name another|name a folder"):
@@ -105,7 +105,7 @@ def test_the_old_site_comes_back_if_the_new_one_cannot_take_its_place(tmp_path):
     assert everything(tmp_path) == before
 
 
-def test_readers_may_enter(tmp_path):
+def test_published_folder_has_the_default_permissions(tmp_path):
     replace_folder(tmp_path / "site", site("new"))
     (tmp_path / "plain").mkdir()
     assert (tmp_path / "site").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -16,7 +16,7 @@ def test_a_file_has_the_checksum_of_its_bytes(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("sha256sum"), reason="needs sha256sum")
-def test_sha256sum_reads_them_and_finds_a_change(tmp_path):
+def test_sha256sum_verifies_the_checksums_file(tmp_path):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "uci.parquet").write_text("numbers")
     seal(tmp_path)
@@ -26,7 +26,7 @@ def test_sha256sum_reads_them_and_finds_a_change(tmp_path):
     assert subprocess.run(check, cwd=tmp_path, capture_output=True).returncode == 1
 
 
-def test_what_is_listed_nowhere_is_foreign(tmp_path):
+def test_files_in_no_manifest_are_foreign(tmp_path):
     (tmp_path / "a  b.txt").touch()
     seal(tmp_path)
     present = [path.name for path in tmp_path.iterdir()]

@@ -88,7 +88,7 @@ def locked(path):
     return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", path.read_text(), re.MULTILINE))
 
 
-def test_nothing_may_write_but_the_deployment_to_pages():
+def test_only_the_pages_deployment_has_write_permission():
     for name in ("tests.yml", "nightly.yml", "release.yml", "recheck.yml"):
         assert read(name)["permissions"] == {"contents": "read"}
     leaderboard = read("leaderboard.yml")

@@ -38,7 +38,7 @@ def test_noise_of_few_splits_is_a_tenth(cells, new, outcome):
     assert judged(table.iloc[0].to_dict(), again(table, nmll=new), table).outcome == outcome
 
 
-def test_splits_along_features_tell_nothing_of_noise(cells):
+def test_splits_along_features_give_no_noise_estimate(cells):
     table = cells(*(split(number, 10.0**number, dataset="yacht-gap") for number in range(4)))
     assert judged(table.iloc[0].to_dict(), again(table), table).noise == 0.1
 
@@ -77,7 +77,7 @@ def test_earlier_engines_failures_and_long_cells_are_not_drawn(cells):
     assert list(population(table)["split"]) == [3]
 
 
-def test_agreement_takes_every_cell(cells):
+def test_recheck_agrees_only_if_every_cell_does(cells):
     table = cells(split(0, 1.0), split(1, 1.0))
 
     def all_but_one(row):

@@ -30,7 +30,7 @@ def test_row_of_a_replication_is_run_by_its_entry(row):
     assert named in {name for run in entry.runs for name in run.methods}
 
 
-def test_last_words_of_a_command_without_a_row_are_kept(row, monkeypatch):
+def test_log_of_a_command_without_a_row_is_kept(row, monkeypatch):
     ended = subprocess.CompletedProcess([], 2, stdout="", stderr="a warning\n\nenergy: not available\n")
     monkeypatch.setattr(running.subprocess, "run", lambda *words, **options: ended)
     with pytest.raises(NotRun, match=r"^energy: not available$"):

@@ -74,7 +74,7 @@ def test_times_are_compared_as_ratios(cells, published, entry, ratio):
     assert untimed.compared[0].reason == "not timed alone on an idle device"
 
 
-def test_failed_and_missing_splits_are_said(cells, published, entry):
+def test_failed_and_missing_splits_are_reported(cells, published, entry):
     failed = {"preset": NAME, "split": 4, "status": "failed", "error": "boom"}
     (made,) = replications(cells(*rows(values=(2.0, 2.1)), failed), published({}), [entry()])
     assert made.compared[0].missing == "2 of 3 splits; 1 failed"
@@ -143,7 +143,7 @@ def test_claims_are_judged_where_their_methods_are_run(cells, published, entry):
         ({"runs": (), "test": "tests/test_theorems.py"}, "test"),
     ],
 )
-def test_status_without_rows(cells, published, entry, changes, status):
+def test_entries_without_rows_have_a_status(cells, published, entry, changes, status):
     (made,) = replications(cells(*rows(preset="paper")), published({}), [entry(**changes)])
     assert (made.status, made.verdict, made.verdict_on_claims) == (status, "", "")
 

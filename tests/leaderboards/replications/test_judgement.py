@@ -64,7 +64,7 @@ def test_single_measured_run_gets_their_spread():
 @pytest.mark.parametrize(
     ("ours", "verdict"), [(1.09, "agrees"), (0.91, "agrees"), (1.11, "differs"), (0.89, "differs")]
 )
-def test_without_any_spread_ten_percent_decide(ours, verdict):
+def test_unknown_spreads_are_judged_within_ten_percent(ours, verdict):
     for theirs in (Estimate(1.0), Estimate(1.0, 0.1)):  # a standard error over an unknown number of runs is no spread
         judged = judge(Estimate(ours, n=1), theirs)
         assert (judged.verdict, judged.rule) == (verdict, "tolerance")
@@ -109,7 +109,7 @@ def test_family_of_replicated_numbers_differs_one_time_in_twenty(n, their_n, kno
     assert 0.02 < rate < 0.075
 
 
-def test_family_finds_the_numbers_that_are_wrong():
+def test_family_wise_test_finds_wrong_numbers():
     rng = np.random.default_rng(2)
     shifts = np.array([0.0, 0.0, 1.0, 0.0, -1.0])
     ours, theirs = rng.normal(2.0, 0.3, (2, 5, 20)) + shifts[:, None] * np.array([1, 0])[:, None, None]

@@ -15,7 +15,7 @@ def published():
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_what_an_entry_renames_is_published(name, published):
+def test_renamed_methods_and_metrics_are_published(name, published):
     entry = ENTRIES[name]
     numbers = published.get((entry.paper, entry.table))
     named = {"method": {*entry.methods, *entry.of}, "dataset": {*entry.datasets}}

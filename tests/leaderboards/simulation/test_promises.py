@@ -57,7 +57,7 @@ def test_residuals_are_centred_and_keep_their_spread(kept_rows):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", scenarios(1.5), ids=lambda s: s.name)
-def test_verdicts_are_false_as_rarely_as_promised(scenario):
+def test_false_verdict_rate_is_within_the_promise(scenario):
     """At most 6 % of leaderboards over sets, and of sets by themselves, with 5 % promised."""
     kept = promises(scenario, BoardSize(18, 9, 20), repeats=1000)
     assert kept.false_over_sets <= 0.06

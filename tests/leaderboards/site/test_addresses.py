@@ -20,11 +20,11 @@ def test_any_name_gives_a_safe_file_name(name):
     assert "/" not in method_page(name)
 
 
-def test_two_names_never_share_a_file():
+def test_file_names_are_unique():
     names = ["swag", "Swag", "SWAG", "swag ", "a:b", "a+b", "a-b", "a b", "a/b", "x" * 70, "x" * 71]
     assert len({slug(name).lower() for name in names}) == len(names)
 
 
-def test_fragments_of_different_names_differ():
+def test_page_fragments_are_unique():
     assert fragment("a", "b-c") != fragment("a-b", "c")
     assert fragment("a_b", "c") != fragment("a", "b_c")

@@ -95,7 +95,7 @@ def test_request_with_two_hosts_is_refused(site, hosts):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 @pytest.mark.parametrize("place", ["pipe", "pipe.html", "results/index.html", "results/index.htm", "results/x.parquet"])
-def test_a_pipe_is_not_found(site, place):
+def test_named_pipe_counts_as_missing(site, place):
     os.mkfifo(site / place)
     with running(site) as serving:
         for path in (f"/{place}", "/results/"):
@@ -201,7 +201,7 @@ def test_results_are_served_until_interrupted(tmp_path):
         assert process.stderr.read() == ""
 
 
-def test_port_in_use_is_reported_in_words(site):
+def test_port_in_use_is_reported(site):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with serve(site, "--port", port) as process:

@@ -39,13 +39,13 @@ def test_method_that_has_just_begun_is_left_out(table):
     assert len(part.table.observed) == 4
 
 
-def test_failures_stay(table):
+def test_failed_splits_are_kept(table):
     part = balanced(table({"x": {"a": [1, None], "b": [2, 2]}}))
     assert part.left_out == []
     assert part.table.observed["a"].isna().tolist() == [False, True]
 
 
-def test_splits_that_no_method_finished_go(table):
+def test_splits_without_any_finished_method_are_left_out(table):
     part = balanced(table({"x": {"a": [1, None], "b": [2, None]}, "y": {"a": [None], "b": [None]}}))
     assert part.table.datasets == ["x"]
     assert part.left_out == [

@@ -36,7 +36,7 @@ def test_methods_alike_are_shrunk_together():
     assert probability == pytest.approx(np.full(4, 0.25), abs=0.06)
 
 
-def test_always_first_is_surely_best():
+def test_method_first_on_every_set_is_certainly_best():
     losses = RNG.random((10, 5)) + np.array([0, 1, 1, 1, 1])
     assert best_probabilities(losses)[0] > 0.99
 
@@ -48,7 +48,7 @@ def test_failures_do_not_help():
     assert best_probabilities(failed)[0] <= best_probabilities(losses)[0]
 
 
-def test_edge_cases_have_an_answer():
+def test_probabilities_are_defined_for_edge_cases():
     assert best_probabilities(np.zeros((3, 1))).tolist() == [1]
     assert best_probabilities(np.zeros((3, 2))).tolist() == [0.5, 0.5]
     assert np.isnan(best_probabilities(np.zeros((1, 2)))).all()

@@ -62,7 +62,7 @@ def test_huge_variance_is_never_significantly_worse():
 
 
 @pytest.mark.parametrize(("n_splits", "ratio"), [(1, 0.1), (20, nan), (20, 1.0), (8, 0.5), (0, 0.1)])
-def test_too_little_knowledge_tests_nothing(n_splits, ratio):
+def test_few_independent_splits_are_not_tested(n_splits, ratio):
     """Halves of the same rows, and eight gaps, are worth less than two experiments."""
     noise = np.random.default_rng(3).normal(size=(n_splits, 4))
     pairs = all_pairs(100 * np.arange(4.0) + noise, ratio)

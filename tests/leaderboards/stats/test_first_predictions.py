@@ -7,7 +7,7 @@ from lockstep_bench.leaderboards.stats.first_predictions import first_splits, pu
 from lockstep_bench.shared.schema import cell_key, predictions_schema
 
 
-def test_of_each_method_the_first_split_that_can_be_read_counts(tmp_path, row, cells):
+def test_first_readable_split_of_each_method_is_used(tmp_path, row, cells):
     schema = predictions_schema(1)
     rows = [row(method=method, split=split) for method in ("a", "b", "c") for split in (0, 1)]
     for one in rows:

@@ -35,12 +35,12 @@ def test_data_sets_and_methods_can_be_chosen(cells):
     assert (table.datasets, table.methods) == (["x", "z"], ["b"])
 
 
-def test_nothing_found_is_an_empty_table(cells):
+def test_no_pairs_give_an_empty_table(cells):
     table = paired(cells({"nmll": 1.0}), "uci", "quick", "nmll")
     assert (table.methods, table.datasets) == ([], [])
 
 
-def test_a_metric_without_a_better_is_refused(cells):
+def test_metric_without_direction_is_refused(cells):
     with pytest.raises(ValueError, match="n_weights"):
         paired(cells({"nmll": 1.0}), "uci", "paper", "n_weights")
 

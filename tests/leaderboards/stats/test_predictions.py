@@ -63,7 +63,7 @@ def test_bins_of_confidence_hold_every_test_point_once(classified):
     assert right == pytest.approx((probs.argmax(axis=1) == y).sum())
 
 
-def test_what_was_written_is_read_and_classes_are_counted(tmp_path, classified):
+def test_stored_predictions_are_read_back(tmp_path, classified):
     schema = predictions_schema(S, C)
     flat = classified.log_probs.reshape(N, -1).astype("f4").tolist()
     y = [None if out else value for value, out in zip(classified.y, classified.ood, strict=True)]

@@ -120,7 +120,7 @@ def test_failure_counts_against_and_absence_does_not(cells):
     ]
 
 
-def test_absence_counts_on_its_data_set_alone(cells):
+def test_absent_cells_count_on_their_data_set_only(cells):
     values = board({"map": 1.0, "swag": 0.5, "vifa": 9.0}, 3, 5)
     del values["d1"]["vifa"]
     rankings = rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll")
@@ -244,13 +244,13 @@ def test_ties_share_ranks_and_decide_nothing(cells):
     assert [(row.mean_rank, row.verdict, row.p_best) for row in ranking.rows] == [(1.5, "undecided", 0.5)] * 2
 
 
-def test_nothing_gives_an_empty_ranking(cells):
+def test_no_cells_give_an_empty_ranking(cells):
     assert rank(cells({"nmll": None}), "uci", "paper", "nmll").rows == []
     with pytest.raises(ValueError, match="no direction"):
         rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
 
 
-def test_settled_places_need_nothing(cells):
+def test_settled_ranks_need_no_further_splits(cells):
     ranking = by_method(
         rank(cells(*rows_of(board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 8, 3, 0.01))), "uci", "paper", "nmll")
     )
@@ -258,7 +258,7 @@ def test_settled_places_need_nothing(cells):
     assert all(0 < row.verdict_detectable < 0.1 for row in ranking.values())
 
 
-def test_open_places_say_what_would_settle_them(cells):
+def test_open_ranks_state_the_splits_that_would_settle_them(cells):
     """Two data sets can tell no method from another, whatever their values; six are the fewest that could."""
     values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
     ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))

@@ -56,7 +56,7 @@ def test_most_splits_decide_whether_a_method_is_improving(cells, improving, rema
     assert said(table, "fit_seconds")["map"] == ""  # a cost is what it is
 
 
-def test_signs_and_legend_have_what_is_said():
+def test_signs_and_legend_have_the_remarks():
     assert signs("") == ""
     assert signs(f"{NO_BETTER}; {IMPROVING}") == "†‡"
     (phrase,) = legend(["", IMPROVING, IMPROVING])

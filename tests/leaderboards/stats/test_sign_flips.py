@@ -81,14 +81,14 @@ def test_equal_methods_keep_the_size_beside_worse_ones():
     assert np.mean(false) <= 0.05
 
 
-def test_order_of_data_sets_and_units_do_not_count():
+def test_results_are_invariant_to_set_order_and_units():
     losses = np.random.default_rng(0).normal(size=(8, 6)) + 2 * np.arange(6)
     worse = compare(losses).worse
     assert worse.any()
     assert (compare(7 * losses[::-1]).worse == worse).all()
 
 
-def test_one_data_set_of_huge_scale_hides_nothing():
+def test_data_set_of_huge_scale_hides_no_other():
     losses = np.random.default_rng(1).normal(size=(12, 4)) + np.array([0, 0, 0, 8])
     losses[3] *= 1000
     assert compare(losses).worse[3, :3].all()
@@ -112,7 +112,7 @@ def test_two_failures_on_a_data_set_are_equal():
 
 
 @pytest.mark.parametrize("losses", [np.zeros((9, 5)), np.arange(3.0)[None], np.zeros((4, 1)), np.zeros((0, 3))])
-def test_ties_and_single_data_sets_tell_nothing(losses):
+def test_ties_and_single_sets_give_no_verdict(losses):
     assert not compare(losses).worse.any()
 
 

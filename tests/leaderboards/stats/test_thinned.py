@@ -62,7 +62,7 @@ def test_points_are_evenly_spaced():
 def test_three_hundred_points_take_few_bytes(regressed):
     import pyarrow as pa
 
-    from lockstep_bench.shared.rows.sealed import sealed
+    from lockstep_bench.shared.rows.parquet_with_digest import sealed
 
     table = pa.concat_tables([thinned(regressed)] * 10)
     assert len(sealed(table, compression="zstd")) < 12 * len(table)

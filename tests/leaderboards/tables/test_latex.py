@@ -17,7 +17,7 @@ OVERFULL = 1.0  # pt
 
 
 @pytest.mark.parametrize(("name", "written"), [("[2ex]", "{[}2ex]"), ("*", "{*}"), ("a[2]*", "a[2]*")])
-def test_names_are_no_options_of_the_line_above(name, written):
+def test_names_in_latex_are_not_read_as_line_options(name, written):
     assert escaped(name) == written
 
 

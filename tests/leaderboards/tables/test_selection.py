@@ -42,7 +42,7 @@ def test_rows_of_any_named_one_of_each_kind(rows, asked, splits):
         ({"datasets": ["yacht"], "methods": ["map"]}, "no result has data set yacht and method map together"),
     ],
 )
-def test_what_is_not_there_is_said_with_what_is(rows, asked, words):
+def test_missing_results_error_lists_what_there_is(rows, asked, words):
     with pytest.raises(NoSuchResults, match=words):
         select(rows, **asked)
 
@@ -58,7 +58,7 @@ def test_metrics_are_those_that_some_row_has(rows):
         select_metrics(rows, ["aurc"])
 
 
-def test_of_many_names_only_some_are_listed(cells):
+def test_long_lists_of_names_are_shortened(cells):
     rows = cells(*({"method": f"m{i:02}"} for i in range(20)))
     with pytest.raises(NoSuchResults, match=r"m11 and 8 more$"):
         select(rows, methods=["x"])

@@ -116,7 +116,7 @@ def test_mean_ranks_are_over_common_data_sets(cells):
     assert body(text)["Data set"] == ["b", "a"]
 
 
-def test_metrics_without_a_better_have_no_marks(cells):
+def test_metrics_without_direction_have_no_marks(cells):
     text = markdown(tables(cells({"method": "a", "n_weights": 3.0}, {"method": "b", "n_weights": 4.0}), ["n_weights"]))
     assert text.startswith("Weights: ")
     assert "**" not in text

@@ -72,13 +72,13 @@ def test_a_network_changed_to_the_default_is_set():
     assert run_again(text)[1] == protocol
 
 
-def test_a_budget_that_was_lifted_is_lifted_again():
+def test_command_lifts_a_budget_that_the_protocol_lifts():
     protocol = SUITES["uci"].presets["tuned"].changed(max_minibatches=None)
     text = command("uci", "d", "m", [0], "tuned-modified", protocol.to_json(), 0)
     assert run_again(text)[1] == protocol
 
 
-def test_the_front_door_takes_every_option():
+def test_run_all_accepts_every_option():
     said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     text = command("uci", "yacht", "map", [0], "paper-modified@aaaa", Protocol().to_json(), 3)
     assert all(option in said for option in words_of(text))

@@ -30,7 +30,7 @@ from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ran
         (-1e300, 0, "−1.00 × 10³⁰⁰"),
     ],
 )
-def test_numbers(value, decimals, text):
+def test_numbers_are_formatted_with_given_decimals(value, decimals, text):
     assert number(value, decimals) == text
 
 
@@ -87,7 +87,7 @@ def test_a_protocol_in_words():
     assert untuned == "no tuning: the middle of each range, 10 epochs, network lenet5"
 
 
-def test_what_is_too_long_ends_in_an_ellipsis():
+def test_long_texts_end_in_an_ellipsis():
     assert shortened("deep-ensemble", 13) == "deep-ensemble"
     assert shortened("deep-ensemble", 8) == "deep-en…"
 
@@ -95,7 +95,7 @@ def test_what_is_too_long_ends_in_an_ellipsis():
 @pytest.mark.parametrize(
     ("value", "text"), [(0.00049, "<0.001"), (0.0006, "0.001"), (0.0, "0.000"), (-0.0001, "0.000"), (1.5, "1.500")]
 )
-def test_what_is_not_nothing_is_not_printed_as_nothing(value, text):
+def test_small_nonzero_numbers_are_not_printed_as_zero(value, text):
     assert not_nothing(value, 3) == text
 
 
@@ -103,5 +103,5 @@ def test_what_is_not_nothing_is_not_printed_as_nothing(value, text):
     ("most", "separator", "text"),
     [(3, ", ", "a, b, c"), (2, ", ", "a, b and 1 more"), (1, "; ", "a and 2 more"), (2, "; ", "a; b and 1 more")],
 )
-def test_lists_say_how_many_are_left(most, separator, text):
+def test_shortened_lists_give_the_number_left_out(most, separator, text):
     assert listed(["a", "b", "c"], most, separator) == text

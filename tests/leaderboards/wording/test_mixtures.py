@@ -20,7 +20,7 @@ def test_boards_are_named_by_preset():
     assert Mixture("So it is").sentence == "So it is."
 
 
-def test_rows_of_other_data_are_said_to_be_left_out(cells):
+def test_note_says_that_rows_of_other_data_are_left_out(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
     assert said(cells(*old, new)) == [
@@ -28,7 +28,7 @@ def test_rows_of_other_data_are_said_to_be_left_out(cells):
     ]
 
 
-def test_rows_of_other_splits_are_said_to_be_left_out(cells):
+def test_note_says_that_rows_of_other_splits_are_left_out(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
     assert sentence.startswith("Split rows x (2 cells) used")
@@ -42,13 +42,13 @@ def test_boards_with_the_same_contradiction_share_a_sentence(cells):
     ]
 
 
-def test_a_cell_that_one_revision_ran_twice_is_said_so(cells):
+def test_a_cell_that_one_revision_ran_twice_is_reported(cells):
     assert said(cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0})) == [
         "1 cell of code 0123456789 left out, which the same code ran again later: energy (paper)."
     ]
 
 
-def test_code_that_stands_side_by_side_is_said_with_its_numbers(cells):
+def test_mixed_code_versions_are_reported_with_their_numbers(cells):
     changed = {"split": 2, "nmll": 2.0, "code_revision": "fed", "code_dirty": True}
     energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
     rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
@@ -78,7 +78,7 @@ def test_commits_of_equal_identity_need_no_note(cells, identities, alike):
 
 
 @pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
-def test_other_mixtures_are_said(cells, column, value, words):
+def test_other_mixtures_are_reported(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
     assert sentence == f"Results of different {words} stand side by side: energy (paper)."
 
@@ -90,7 +90,7 @@ def test_a_method_is_searched_over_one_space_on_a_board(cells):
     assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
 
 
-def test_protocols_under_one_name_are_said_to_be_shown_apart(cells):
+def test_note_says_that_protocols_of_one_name_are_shown_apart(cells):
     (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
     assert sentence == (
         "Preset paper of suite uci was run under several protocols, shown apart: paper@aaaaaaaa (1 cell), "
@@ -98,7 +98,7 @@ def test_protocols_under_one_name_are_said_to_be_shown_apart(cells):
     )
 
 
-def test_nothing_is_said_where_there_is_nothing_or_only_data_sets_differ(cells):
+def test_no_note_without_rows_or_where_only_data_sets_differ(cells):
     assert said(cells()) == []
     assert said(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})) == []
 
@@ -110,7 +110,7 @@ def test_rows_of_an_earlier_engine_are_counted_by_board(cells):
     assert said.boards == (("energy", "paper"),)
 
 
-def test_codes_that_a_recheck_vouches_for_are_not_said(cells):
+def test_code_versions_confirmed_by_a_recheck_are_not_noted(cells):
     table = cells({"code_revision": "old"}, {"code_revision": "new", "split": 1})
     assert len(mixtures(table, [])) == 1
     vouched = ["2026-01-05 by code 0123456789", None]

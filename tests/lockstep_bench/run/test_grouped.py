@@ -58,7 +58,7 @@ def test_defaults_are_those_of_the_groups(called):
     assert called()[0] == [Meal()]
 
 
-def test_limits_of_options_hold(called):
+def test_option_bounds_are_enforced(called):
     meals, said = called("--many", "0")
     assert (meals, "Error" in said) == ([], True)
 

@@ -28,7 +28,7 @@ def test_order_given_does_not_matter(every):
     assert GivenHParams.read(str(given)) == given
 
 
-def test_own_value_goes_before_that_for_all():
+def test_value_for_a_method_overrides_value_for_all():
     given = GivenHParams.read("map:lr=0.1 lr=1e-2 ensemble:map:lr=3 alpha=1")
     assert str(given) == "alpha=1 lr=0.01 ensemble:map:lr=3 map:lr=0.1"
     protocol = Protocol(hparams=given)
@@ -59,7 +59,7 @@ def test_range_is_given_apart_from_values():
 
 
 @pytest.mark.parametrize("value", ["1..1", "2..1"])
-def test_empty_range_raises(value):
+def test_empty_search_range_is_an_error(value):
     with pytest.raises(ValueError, match="empty range"):
         parse(f"lr={value}")
 
@@ -75,7 +75,7 @@ def test_two_values_for_one_raise():
         GivenHParams.read("lr=0.1 map:lr=1 lr=0.2")
 
 
-def test_options_of_a_method_go_before_its_bare_name():
+def test_values_for_options_override_values_for_the_bare_name():
     protocol = Protocol(hparams=GivenHParams.read("lr=1 mfvi:lr=2 mfvi(tempering=0.1,max_sd=1):lr=3"))
     names = "map", "mfvi", "mfvi(tempering=0.2)", "mfvi(tempering=0.1,max_sd=1)"
     assert [protocol.fixed_for(name)["lr"] for name in names] == [1, 2, 2, 3]

@@ -26,12 +26,12 @@ def caused_by(problem: BaseException) -> ImportError:
         (ImportError("libtorch_cpu.so: failed to map segment from shared object"), "no memory left"),
     ],
 )
-def test_limits_are_said_in_words(problem, words):
+def test_system_limits_are_reported_with_a_remedy(problem, words):
     for each in (problem, caused_by(problem)):
         assert re.search(words, in_words(each) or "")
 
 
 @pytest.mark.parametrize("problem", [OSError(errno.ENOENT, "No such file"), RuntimeError("odd"), ImportError("no x")])
-def test_other_exceptions_are_not(problem):
+def test_other_exceptions_are_no_system_limits(problem):
     assert in_words(problem) is None
     assert in_words(caused_by(problem)) is None

@@ -190,7 +190,7 @@ def test_later_fields_at_default_leave_json_unchanged():
     assert json.loads(Protocol(**later).to_json()).keys() == set(DIFFERENT)
 
 
-def test_words_name_every_value_that_matters():
+def test_description_has_every_relevant_setting():
     changed = Protocol(**DIFFERENT)
     words = in_words(json.loads(changed.to_json()))
     assert all(str(value).replace(",", "") in words.replace(",", "") for value in DIFFERENT.values())

@@ -20,7 +20,7 @@ def test_columns_have_names_of_their_own():
 
 
 @pytest.mark.parametrize("name", ["suite", "dataset", "method", "split", "preset", "seed", "protocol_hash", "status"])
-def test_a_row_always_says_which_cell_it_is_and_what_became_of_it(name):
+def test_every_row_has_cell_key_and_status(name):
     assert not CELLS.field(name).nullable
 
 

@@ -29,7 +29,7 @@ def test_page_shows_the_package(language, file):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_checks_pass(name, monkeypatch):
+def test_conformance_checks_pass(name, monkeypatch):
     monkeypatch.syspath_prepend(OUTSIDE / name / "src")
     module = importlib.import_module(name.replace("-", "_"))
     rules = [title for title in conformance.RULES if name != "boosted" or title != SLOW]

@@ -51,11 +51,11 @@ def test_names_have_one_form(name, canonical):
         *[(f"mfvi{text}", "write METHOD(NAME=VALUE)") for text in ("(", "()", "(tempering)", "(a=1)(b=2)")],
     ],
 )
-def test_what_is_wrong_is_said(name, complaint):
+def test_errors_of_options_name_the_problem(name, complaint):
     assert complaint in methods.problem_with(name)
 
 
-def test_an_option_outlasts_the_settings_for_images():
+def test_method_option_overrides_image_settings():
     task = task_of("images", "mnist", Protocol(network="lenet5"))
     assert method_for("mfvi", task).sd_lr_ratio == 10
     assert method_for("mfvi(sd_lr_ratio=3)", task).sd_lr_ratio == 3

@@ -16,7 +16,7 @@ SLOW = ("trains natively", "cost")
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_checks_pass(name, monkeypatch):
+def test_conformance_checks_pass(name, monkeypatch):
     monkeypatch.syspath_prepend(OUTSIDE / name / "src")
     module = importlib.import_module(name)
     rules = [title for title in conformance.RULES if title not in SLOW]
@@ -25,7 +25,7 @@ def test_checks_pass(name, monkeypatch):
     assert [finding for finding in findings if not finding.passed or finding.warned] == []
 
 
-def test_installed_packages_run(shell, tmp_path):
+def test_installed_packages_pass_check_and_run(shell, tmp_path):
     shutil.copytree(OUTSIDE, tmp_path / "work", dirs_exist_ok=True)
     shell("pip install -e ivon -e sgld")
     request = (

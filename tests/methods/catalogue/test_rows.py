@@ -37,7 +37,7 @@ def test_rows_of_one_class_differ_in_their_facts():
 
 
 @pytest.mark.parametrize("module", sorted({row.module for row in rows().values()}))
-def test_methods_import_from_the_api_what_it_offers(module):
+def test_methods_import_offered_names_from_the_api(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     of_ours = [node for node in imports if node.module.startswith("lockstep_bench") and node.module != api.__name__]
@@ -54,5 +54,5 @@ def test_methods_import_from_the_api_what_it_offers(module):
         ("hmc", hmc.MAX_WEIGHTS),
     ],
 )
-def test_limits_are_those_that_the_code_has(name, most):
+def test_limits_of_cards_equal_those_of_the_code(name, most):
     assert f"of up to {most:,} weights" in methods.get(name).limits

@@ -25,7 +25,7 @@ def loaded(path: Path):
     return module
 
 
-def test_the_page_shows_exactly_what_is_written(tmp_path):
+def test_docs_show_the_generated_files(tmp_path):
     blocks = re.findall(r"```(?:python|toml)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     assert sorted(blocks) == sorted(path.read_text() for path in scaffold.write("mine", tmp_path / "mine"))
 
@@ -62,13 +62,13 @@ def test_the_written_method_keeps_the_contract(tmp_path):
         ("a" * 5000, r"a\.\.\.a.*100 characters at most"),
     ],
 )
-def test_a_name_that_will_not_do_is_refused(name, complaint, tmp_path):
+def test_invalid_name_is_refused(name, complaint, tmp_path):
     with pytest.raises(scaffold.CannotCreate, match=complaint):
         scaffold.write(name, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_written_over(tmp_path):
+def test_existing_files_are_not_overwritten(tmp_path):
     (tmp_path / "kept.txt").write_text("")
     result = CliRunner().invoke(app, ["new", "mine", "--into", str(tmp_path)])
     assert result.exit_code == 2

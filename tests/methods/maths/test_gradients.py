@@ -38,7 +38,7 @@ def test_a_gradient_can_be_differentiated():
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=0)
 
 
-def test_what_the_backward_pass_has_used_is_freed():
+def test_backward_pass_frees_used_tensors():
     def call(gradient):
         return lambda: gradient(lambda x: x.sin().exp().sin().exp().sum())(vector)
 

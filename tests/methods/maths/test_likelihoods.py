@@ -43,7 +43,7 @@ def distribution(likelihood, outputs: torch.Tensor) -> torch.distributions.Distr
             return TorchCategorical(logits=outputs)
 
 
-def test_there_are_four_kinds():
+def test_likelihoods_are_of_four_kinds():
     assert tuple(one.kind for one in ALL) == KINDS
 
 

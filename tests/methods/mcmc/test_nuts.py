@@ -144,7 +144,7 @@ def test_permuted_modes_differ_in_weights_not_predictions():
     np.testing.assert_allclose(nuts.r_hat(of_swapped), nuts.r_hat(of_straight))
 
 
-def test_saturated_is_fraction_at_maximum_depth():
+def test_saturated_diagnostic_is_fraction_at_maximum_depth():
     steps = np.array([[1, 3, 7, 7]])
     draws = nuts.Draws(np.zeros((1, 4, 2)), steps > 7, steps / 7, steps, max_tree_depth=3, seconds=0.0)
     assert draws.saturated == 0.5

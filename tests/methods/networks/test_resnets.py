@@ -9,13 +9,13 @@ from torch.func import vmap
 from lockstep_bench.datasets.images import weights
 from lockstep_bench.methods.maths.likelihoods import Bernoulli
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks import resnets
 from lockstep_bench.methods.networks.mlp import features
 from lockstep_bench.methods.networks.normalisation import KINDS
 from lockstep_bench.methods.networks.resnets import (
     PreActResNet,
     ResNet,
     body_from_torchvision,
-    from_torchvision,
     preresnet_20,
 )
 from lockstep_bench.methods.problem import HParams, Problem
@@ -77,6 +77,12 @@ def in_eval_mode_by_statistics_of(model, x: torch.Tensor):
     for hook in hooks:
         hook.remove()
     return model.eval()
+
+
+def from_torchvision(network: ResNet, state: dict) -> torch.Tensor:
+    """Return torchvision's weights of all layers."""
+    last = resnets._torchvision_pieces(state, "fc", network.layers[-1])
+    return torch.cat([body_from_torchvision(network, state), *last])
 
 
 @pytest.mark.parametrize(("stem", "image"), [("cifar", (3, 12, 9)), ("imagenet", (3, 40, 36))])

@@ -1,10 +1,10 @@
-"""Does it keep the contract of lockstep-bench?"""
+"""The method keeps the contract of lockstep-bench."""
 
 from my_method import MyMethod
 
 from lockstep_bench.bench.conformance import check
 
 
-def test_it_keeps_the_contract():
+def test_method_passes_the_conformance_checks():
     broken = [f"{finding.check}: {finding.detail}" for finding in check(MyMethod()) if not finding.passed]
     assert not broken, "\n".join(broken)

@@ -148,7 +148,7 @@ def test_stored_trials_can_be_added_to_any_study(journal):
 @pytest.mark.parametrize(
     "content", [b"5\n[]\n", b"{}\n", b'{"study": 4}\n', b'{"study": {}, "sha256": 4}\n', b"\xff\xfe\n"]
 )
-def test_what_is_no_study_is_a_new_study(undisturbed, journal, content):
+def test_invalid_study_files_start_a_new_study(undisturbed, journal, content):
     journal.parent.mkdir()
     journal.write_bytes(content)
     assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]

@@ -24,7 +24,7 @@ from lockstep_bench.shared.protocol import Protocol
 
 
 @SAMPLERS
-def test_the_outcome_is_the_best_trial(undisturbed, sampler):
+def test_search_returns_the_best_trial(undisturbed, sampler):
     tuned, trials = undisturbed[sampler]
     assert [number for number, *_ in trials] == list(range(TRIALS))
     assert tuned.score == min(Objective.of(hparams) for _, hparams, *_ in trials)
@@ -33,7 +33,7 @@ def test_the_outcome_is_the_best_trial(undisturbed, sampler):
 
 
 @SAMPLERS
-def test_every_trial_lies_in_the_space_and_is_told_its_own_score(undisturbed, sampler):
+def test_every_trial_lies_in_the_space_and_gets_its_own_score(undisturbed, sampler):
     _, trials = undisturbed[sampler]
     for _, hparams, value, state in trials:
         assert 1e-4 <= hparams["lr"] <= 1e-1
@@ -56,7 +56,7 @@ def test_another_seed_gives_other_trials(undisturbed, journal, sampler):
     assert of_zero.isdisjoint(of_one)
 
 
-def test_seeds_beyond_32_bits_are_told_apart(journal):
+def test_seeds_beyond_32_bits_differ(journal):
     run(journal, "random", seed=2**62, trials=2)
     run(journal.with_name("other"), "random", seed=2**62 + 2**32, trials=2)
     assert trials_of(journal)[0][1] != trials_of(journal.with_name("other"))[0][1]
@@ -156,7 +156,7 @@ def test_a_trial_that_diverged_is_failed_and_never_best(undisturbed, journal, sa
     assert tuned.score == min(score for number, _, score, _ in trials if number not in failed)
 
 
-def test_a_bad_score_short_of_absurd_counts(journal):
+def test_score_below_the_absurd_limit_is_kept(journal):
     scores = dict.fromkeys(range(3), 0.999 * ABSURD_NMLL)
     assert run(journal, "random", Objective(scores=scores), trials=3).n_failed == 0
 
@@ -176,7 +176,7 @@ def test_tpe_with_nothing_to_learn_from_still_never_repeats_a_trial(journal):
     assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == TRIALS
 
 
-def test_all_trials_failing_is_arithmetic():
+def test_diverged_is_an_arithmetic_error():
     """Which is how a worker tells a diverged cell from a broken one."""
     assert issubclass(Diverged, ArithmeticError)
 
@@ -230,7 +230,7 @@ def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampl
     assert len({search.best().score for search in searches}) == 3
 
 
-def test_a_study_that_is_ahead_waits_for_the_others(undisturbed, journal):
+def test_resumed_studies_of_a_job_advance_together(undisturbed, journal):
     with pytest.raises(Crash):
         run(journal, "tpe", Objective(crash_in_round=2))
     protocol = Protocol(trials=TRIALS, sampler="tpe")

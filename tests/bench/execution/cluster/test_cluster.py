@@ -74,7 +74,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
     assert not list(machines.folder.rglob("lockstep-bench-*/"))
 
 
-def test_what_a_killed_worker_ran_is_tried_again_on_another(machines):
+def test_jobs_of_a_killed_worker_are_retried_on_another(machines):
     address = machines.scheduler()
     workers = [machines.worker(address) for _ in range(2)]
     todo, again, orphans = jobs(machines.folder, "hang-once"), [], []
@@ -149,7 +149,7 @@ def test_other_code_is_refused_with_the_host_and_the_remedy(machines):
     assert "restart the workers" in refused.stderr
 
 
-def test_what_is_missing_on_a_worker_is_told_before_any_work(machines):
+def test_missing_needs_of_workers_are_reported_before_any_work(machines):
     address = machines.scheduler()
     machines.worker(address)
     cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]

@@ -62,13 +62,13 @@ def test_without_certificates_nothing_is_sent_to_a_tls_address():
         pass
 
 
-def test_without_the_library_it_is_told_what_to_install(monkeypatch):
+def test_missing_library_error_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InvalidRequest, match=r"pip install 'lockstep-bench\[cluster\]'"), connected("tcp://h:1", Tls()):
         pass
 
 
-def test_no_scheduler_is_told_in_words(monkeypatch):
+def test_missing_scheduler_is_reported(monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 0.5)
     nobody = "tcp://127.0.0.1:9"
     with pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
@@ -101,7 +101,7 @@ def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
-def test_tls_lets_in_who_has_a_certificate_of_the_authority_and_nobody_else(machines, monkeypatch):
+def test_tls_accepts_only_certificates_of_the_authority(machines, monkeypatch):
     own, strange = (authority(machines.folder / name) for name in ("own", "strange"))
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 5)
     files = ("--tls-ca-file", own.ca_file, "--tls-cert", own.cert, "--tls-key", own.key)

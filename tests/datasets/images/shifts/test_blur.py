@@ -21,7 +21,7 @@ def test_a_blur_leaves_an_even_image_alone(name):
         np.testing.assert_array_equal(SHIFTS[name].apply(even, severity, 0), even)
 
 
-def test_a_small_disk_is_its_soft_edge():
+def test_blur_kernel_of_a_small_disk_is_soft():
     """Radius 0.5 holds one pixel; the Gaussian of sd 0.6 has the weights 1 and w = exp(-1 / 0.72) along an axis."""
     w = np.exp(-1 / 0.72)
     line = np.array([w, 1, w]) / (1 + 2 * w)

@@ -48,7 +48,7 @@ class JobProgress:
 STILL = np.zeros((3, 2)), np.zeros((2, 20, 24))
 
 
-def test_a_warp_that_moves_nothing_changes_nothing(pictures):
+def test_warp_without_displacement_keeps_the_image(pictures):
     images = pictures(1, 3, 20, 24) / np.float32(255)
     np.testing.assert_allclose(elastic_transform(images, (0.1, 0.05, 0.1), [JobProgress(*STILL)]), images, atol=1e-6)
 

@@ -25,7 +25,7 @@ def test_a_round_spot_stays_as_it_is_and_a_lone_one_turns_about_the_centre():
     assert np.abs(SHIFTS["rotation"].apply(aside, 60, 0) - turned).max() <= 6
 
 
-def test_what_comes_from_outside_is_black():
+def test_pixels_moved_in_from_outside_are_black():
     turned = SHIFTS["rotation"].apply(np.full((1, 1, 28, 28), 255, np.uint8), 45, 0)[0, 0]
     assert turned[[0, 0, -1, -1], [0, -1, 0, -1]].tolist() == [0, 0, 0, 0]
 

@@ -27,7 +27,7 @@ def test_the_changed_images_are_like_the_images(one, pictures, shape):
         assert (changed != images).any() or not len(images) or (one.name == "saturate" and shape[1] != 3)
 
 
-def test_an_image_of_a_row_is_changed_alike_whatever_it_comes_with(one, pictures, monkeypatch):
+def test_shift_of_an_image_is_independent_of_its_batch(one, pictures, monkeypatch):
     images = pictures(7, 3, 32, 32)
     whole = one.apply(images, one.severities[2], 5)
     order = np.array([6, 0, 3])
@@ -63,18 +63,18 @@ def test_rows_and_seeds_have_their_own_random_numbers(name, pictures):
     assert (SHIFTS[name].apply(same, 5, 1)[0] != first).any()
 
 
-def test_there_are_fourteen_corruptions_at_five_severities():
+def test_benchmark_has_fourteen_corruptions_at_five_severities():
     corruptions = [each for each in SHIFTS.values() if each.family == "corruption"]
     assert len(corruptions) == 14
     assert {each.severities for each in corruptions} == {(1, 2, 3, 4, 5)}
 
 
-def test_there_are_three_of_the_four_extra_corruptions():
+def test_extra_corruptions_are_three():
     extra = {each.name for each in SHIFTS.values() if each.family == "extra corruption"}
     assert extra == {"speckle_noise", "gaussian_blur", "saturate"}
 
 
-def test_every_family_is_known_to_those_who_draw_it():
+def test_families_are_those_of_the_schema():
     assert {each.family for each in SHIFTS.values()} == SHIFT_FAMILIES.keys()
 
 
@@ -87,12 +87,12 @@ def test_every_family_is_known_to_those_who_draw_it():
         (np.zeros((1, 1, 8, 8), np.uint8), 1, np.arange(2), r"1 images need as many rows, got shape \(2,\)"),
     ],
 )
-def test_what_cannot_be_shifted_is_refused(images, severity, rows, message):
+def test_invalid_inputs_of_shifts_are_refused(images, severity, rows, message):
     with pytest.raises(ValueError, match=message):
         SHIFTS["fog"].apply(images, severity, 0, rows)
 
 
-def test_to_know_the_shifts_takes_no_torch():
+def test_shift_registry_imports_no_torch():
     code = "import sys, lockstep_bench.datasets.images.shifts; print('torch' in sys.modules, 'PIL' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -20,7 +20,7 @@ def test_brightness_raises_the_value_and_keeps_hue_and_saturation():
         np.testing.assert_allclose(after, expected, atol=0.51)
 
 
-def test_grey_gets_brighter_by_a_constant():
+def test_brightness_adds_a_constant_to_grey():
     image = np.array([0, 100, 200, 255], np.uint8).reshape(1, 1, 2, 2)
     assert SHIFTS["brightness"].apply(image, 4, 0).ravel().tolist() == [51, 151, 251, 255]
 
@@ -53,7 +53,7 @@ def test_fog_over_an_even_image_is_the_plasma_itself():
     np.testing.assert_array_equal(found[:, 0], found[:, 2])
 
 
-def test_there_is_no_fog_where_there_is_no_light():
+def test_fog_leaves_black_images_black():
     assert not SHIFTS["fog"].apply(np.zeros((1, 1, 28, 28), np.uint8), 5, 0).any()
 
 
@@ -65,7 +65,7 @@ def test_snow_pales_colours_and_falls_from_both_sides():
     assert (found > 60).mean() > 0.05
 
 
-def test_snow_pales_by_the_eyes_grey():
+def test_snow_whitens_towards_luma_grey():
     """Pure green at severity 1, between flakes: 0.95 x + 0.05 max(x, 1.5 * 0.587 + 0.5), which is above 1."""
     green = np.zeros((1, 3, 32, 32), np.uint8)
     green[:, 1] = 255

@@ -72,7 +72,7 @@ def test_description_states_values_of_the_figure(made):
     assert re.findall('<circle class="(ahead|behind)"', found.plot.svg) == ["ahead", "ahead", "behind"] * 2
 
 
-def test_without_reference_there_are_only_ranks(made):
+def test_ranking_without_reference_has_no_differences(made):
     rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
     found = made(rows)
     assert found.plot.svg.count('class="field"') == 1

@@ -160,7 +160,7 @@ HUGE = 10**400
         ("n_test", -5),
     ],
 )
-def test_values_of_no_sense_end_no_build(built, column, value):
+def test_senseless_values_do_not_stop_the_build(built, column, value):
     stored = json.dumps(value) if isinstance(value, dict) else value
     keys = product(("energy", "yacht"), ("map", "vifa"), (0, 1))
     rows = [{"dataset": dataset, "method": method, "split": split} for dataset, method, split in keys]
@@ -216,7 +216,7 @@ def test_only_stale_pages_are_removed(folder, tmp_path):
     assert (site / "method-mine.html").read_text() == "my own notes"
 
 
-def test_what_is_no_file_in_the_site_is_passed_over(folder, tmp_path):
+def test_non_files_in_the_site_are_passed_over(folder, tmp_path):
     out, site = folder({"nmll": 1.0}), tmp_path / "site"
     page = leaderboards.build(out, tmp_path / "elsewhere").rename(tmp_path / "page.html")
     (site / "folder.html").mkdir(parents=True)

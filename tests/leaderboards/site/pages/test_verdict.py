@@ -84,7 +84,7 @@ def test_reference_that_failed_on_all_sets_has_no_intervals(said):
     assert second == "There are no intervals of differences to `map`, which has no value on some split."
 
 
-def test_leader_that_failed_is_counted_as_failed(said):
+def test_leading_method_with_failures_counts_as_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
     assert first.endswith("is shown to be better than another one; 1 failed on some split.")
@@ -140,7 +140,7 @@ def test_coverage_error_by_chance_needs_test_rows(n_test):
     assert np.isnan(_by_chance(pd.DataFrame({"split": [0], "n_train": [90.0], "n_test": [n_test]})))
 
 
-def test_equal_methods_are_not_told_apart(said):
+def test_equal_methods_are_not_distinguished(said):
     rows = [
         row | {"nmll": 1 + 0.1 * ((row["split"] + len(row["method"])) % 4)}
         for row in run({"vifa": 1, "map": 1, "swag": 1})
@@ -153,7 +153,7 @@ def test_equal_methods_are_not_told_apart(said):
     )
 
 
-def test_ten_rows_hold_the_reference(said):
+def test_verdict_table_of_ten_rows_includes_the_reference(said):
     levels = {f"mine-{place:02}": 1 + place / 10 for place in range(12)} | {"map": 9.0}
     verdict = said(*run(levels))
     names = [line.place.method for line in verdict.lines]

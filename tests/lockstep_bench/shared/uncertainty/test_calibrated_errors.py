@@ -70,7 +70,7 @@ def test_certain_predictions_have_no_error():
     assert set(calibrated_errors(np.eye(3)).values()) == {0.0}
 
 
-def test_one_point_is_enough():
+def test_calibrated_error_of_a_single_point():
     """Either right, with an error of 0.2, or wrong, with one of 0.8: 0.8 x 0.2 + 0.2 x 0.8."""
     drawn = calibrated_errors(np.array([[0.8, 0.2]]))
     assert drawn["ece_null"] == pytest.approx(0.32, abs=0.05)

@@ -51,7 +51,7 @@ def test_band_has_equal_tails():
     assert (high >= POINTS).all()
 
 
-def test_thin_tails_are_seen_before_kolmogorov_sees_them():
+def test_thin_tails_are_detected_before_the_kolmogorov_test_does():
     """Overconfidence in the tails alone: a tenth of the values moved to the ends."""
     pit = (np.arange(200) + 0.5) / 200
     pit[90:110] = np.repeat([1e-6, 1 - 1e-6], 10)

@@ -11,8 +11,8 @@ import pytest
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.parquet_with_digest import MARK, Damaged, sealed, unsealed
 from lockstep_bench.shared.rows.reader import CellFiles
-from lockstep_bench.shared.rows.sealed import MARK, Damaged, sealed, unsealed
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 KEPT = Path(__file__).resolve().parents[4] / "leaderboards" / "results" / "cells" / "toy.parquet"
@@ -24,7 +24,7 @@ def same(read: pa.Table, written: pa.Table) -> bool:
 
 
 @pytest.mark.parametrize("options", [{}, {"compression": "none", "use_dictionary": False, "write_statistics": False}])
-def test_sealed_table_is_read_as_it_was(options):
+def test_parquet_with_digest_table_is_read_as_it_was(options):
     assert same(unsealed(sealed(TABLE, **options)), TABLE)
 
 

@@ -1,4 +1,4 @@
-"""What lies where a run would write, and is neither a plain file nor a folder: a link, a pipe, a file for a folder.
+"""Paths where a run cannot write its results, because a link, a pipe, or a file in place of a folder is there.
 
 A run follows no link inside its results folder. A folder that somebody handed over could otherwise lead it to write
 over files elsewhere.

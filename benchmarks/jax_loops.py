@@ -3,9 +3,9 @@
 Each loop is what a user of JAX would write: `update` moves one network, `vmap` all networks of a stack, `lax.scan`
 repeats it, and `jit` compiles the whole. Noise is drawn by JAX inside the loop, and minibatches are gathered there from
 row indices. The updates are those of `methods.map`, `methods.mfvi`, `methods.vifa` with one factor and `methods.swag`,
-on networks of ReLU units with a Gaussian likelihood, of constant or of predicted noise. Values that only diagnostics need are left
-out. In JAX's favour, x and y are standardised beforehand, where the engine standardises each minibatch with the
-statistics of the replica's training rows.
+on networks of ReLU units with a Gaussian likelihood, of constant or of predicted noise. Values that only diagnostics
+need are left out. In JAX's favour, x and y are standardised beforehand, where the engine standardises each minibatch
+with the statistics of the replica's training rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -208,7 +208,7 @@ def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callabl
         n_replicas: R.
         fit: what is fitted.
     """
-    method, loop, network = methods.get(name), LOOPS[name], fit.task.network
+    method, loop, network = methods.get(name), LOOPS[name], fit.network
     n_updates = SHORT_UPDATES + fit.timed_updates(n_replicas)
     schedule = fit.schedule(method, n_updates)
     phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]

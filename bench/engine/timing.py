@@ -45,10 +45,15 @@ class TimedFit:
     predicted_noise: bool = False
 
     @property
+    def network(self) -> MLP:
+        """The network of the fit."""
+        return MLP(N_FEATURES, self.hidden, 2 if self.predicted_noise else 1)
+
+    @property
     def task(self) -> Task:
         """The task of the fit."""
         likelihood = HeteroscedasticGaussian() if self.predicted_noise else Gaussian((0.01, 1.0))
-        return Task("synthetic", likelihood, MLP(N_FEATURES, self.hidden, likelihood.n_outputs))
+        return Task("synthetic", likelihood, self.network)
 
     def schedule(self, method: Method, n_updates: int) -> Schedule:
         """Return a schedule of so many updates."""
@@ -57,7 +62,7 @@ class TimedFit:
 
     def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
         """Return by how many updates the longer training of a stack is longer."""
-        steps = min(model_steps, int(PRODUCTS / (3 * self.task.network.dim * self.batch_size)))
+        steps = min(model_steps, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
         fewest = min(MIN_UPDATES, max(8, steps))
         return min(MAX_UPDATES, max(fewest, steps // n_replicas))
 

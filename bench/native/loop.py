@@ -92,17 +92,20 @@ class UpdateLoops:
             Value(tuple(leaf.shape), leaf.dtype, fixed=True, shared=True, pointer=pointer)
             for leaf, pointer in ((streams.x, "data_x"), (streams.y, "data_y"))
         ]
-        changing = streams.index, streams.noise, streams.count
-        self._read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in changing]
+        self._index, self._noise, self._count = (
+            Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)
+        )
         self._state = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
-        self._program = lower(module, examples, [*self._fixed, *data, *self._read, *self._state])
+        self._program = lower(
+            module, examples, [*self._fixed, *data, self._index, self._noise, self._count, *self._state]
+        )
         delay(self._program)
         self._origins = bind(self._program, self._state)
         self._compiled: dict[bool, Loop | NoCompiler] = {}
 
     def steps(self, across: bool) -> float:
         """Return about how long an update of one block takes, see `bench.native.costs`."""
-        return steps(self._program, Layout(across, lanes()), self._read[1].size)
+        return steps(self._program, Layout(across, lanes()), self._noise.size)
 
     def loop(self, across: bool) -> Loop:
         """Return the loop of a layout, see `Layout`.
@@ -121,7 +124,8 @@ class UpdateLoops:
         return found
 
     def _compile(self, layout: Layout) -> Loop:
-        source = source_of(self._program, self._fixed, self._state, self._origins, *self._read, layout)
+        streams = self._index, self._noise, self._count
+        source = source_of(self._program, self._fixed, self._state, self._origins, *streams, layout)
         return Loop(compiled(source), tuple(map(tuple, chains(self._origins))), layout)
 
 

@@ -51,7 +51,7 @@ class RowOrders:
         library.shuffle_each(address(orders), *map(ctypes.c_int64, orders.shape), address(numbers))
         high, low, _, _, kept, number = numbers.tolist()
         now = {"state": high << 64 | low, "inc": increment}
-        bits.state = before | {"state": now, "has_uint32": kept, "uinteger": number}
+        bits.state = {**before, "state": now, "has_uint32": kept, "uinteger": number}
         return orders
 
 

@@ -66,11 +66,6 @@ def native_training(
         return None
 
 
-def forget_loops() -> None:
-    """Forget the loops of this process, so that the next ones are traced again."""
-    _LOOPS.clear()
-
-
 @contextmanager
 def noted_obstacles() -> Iterator[dict[str, str]]:
     """Yield a dictionary that trainings in this context fill: method's name -> why it was not trained natively."""

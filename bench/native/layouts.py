@@ -59,5 +59,5 @@ class Layout:
             if axis not in summed:
                 lane_by_lane = sum(view.strides[axis] not in (0, 1) for view in views)
                 steps = -(-size // self.lanes) * len(views) + size * lane_by_lane
-                costs[axis] = steps * prod(domain) / size
+                costs[axis] = steps * prod(domain[:axis] + domain[axis + 1 :])
         return min(costs, key=lambda axis: (costs[axis], -axis)) if costs else None

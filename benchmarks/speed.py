@@ -1,9 +1,10 @@
 """Time of an update, alone and in a stack: `python -m benchmarks.speed` measures every method in one run.
 
-The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
-model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
-runs the same method code without vmap, one network at a time. With one thread on the CPU, times are computing times of
-the process, which other processes change less than time on the wall.
+The fits are UCI-sized by default: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows.
+Other networks, minibatches and noise are given by --hidden, --batch-size and --likelihood; a minibatch of more than 277
+rows is all rows of a data set of that size. A model-step is one update of one network, noise and minibatches included;
+an ensemble's members count one each. "alone" runs the same method code without vmap, one network at a time. With one
+thread on the CPU, times are computing times of the process, which other processes change less than time on the wall.
 
 With `--against jax`, the command times JAX's loops of the same updates instead (`benchmarks.jax_loops`), in turns with
 the stacks: ours, JAX's, JAX's, ours.
@@ -19,9 +20,9 @@ import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 import typer
 from rich.console import Console
@@ -34,15 +35,42 @@ from lockstep_bench.shared.protocol import NETWORKS
 
 if TYPE_CHECKING:  # `--help` imports no torch
     from lockstep_bench.bench.engine.stacked_training import Execution
+    from lockstep_bench.bench.engine.timing import TimedFit
     from lockstep_bench.methods.base import Method
 
-# Method, stack, and microseconds per model-step: alone and in the stack, or in the stack and in JAX.
-Measured = tuple[str, int, float, float]
+
+class Measured(NamedTuple):
+    """Microseconds per model-step.
+
+    Attributes:
+        method: its name.
+        fit: what is fitted.
+        stack: replicas in lockstep.
+        first: alone, or in the stack where that is compared with JAX.
+        second: in the stack, or in JAX.
+    """
+
+    method: str
+    fit: "TimedFit"
+    stack: int
+    first: float
+    second: float
+
+    @property
+    def ratio(self) -> float:
+        """The first over the second."""
+        return self.first / self.second
+
+    def cells(self) -> list[str]:
+        """Return the columns of a CSV file up to the times."""
+        return [self.method, hidden_text(self.fit.hidden), str(self.fit.batch_size), str(self.stack)]
+
 
 REPEATS = 3
 ROUNDS = 2  # of comparisons, of two measurements each way
 STACKS = "5,30,150,600"
 LARGE_BATCH = 128
+COLUMNS = ["method", "hidden", "batch_size", "stack"]
 IN_JAX = ("map", "mfvi", "vifa", "swag")
 
 app = Door()
@@ -70,12 +98,16 @@ def speed(
     network: Annotated[
         str, typer.Option(help="Measure a large network relative to plain SGD instead: " + ", ".join(NETWORKS))
     ] = "",
+    hidden: Annotated[str, typer.Option(help="Networks of the stacks, for example 50,200,50-50.")] = "50",
     batch_size: Annotated[
-        int | None, typer.Option(help=f"Minibatch size for --network; {LARGE_BATCH} by default.", min=2)
-    ] = None,
+        str, typer.Option(help=f"Minibatch sizes, comma-separated: 10 by default, with --network one, {LARGE_BATCH}.")
+    ] = "",
+    likelihood: Annotated[
+        Literal["gaussian", "heteroscedastic"], typer.Option(help="Constant or predicted noise, of stacks.")
+    ] = "gaussian",
 ) -> None:
     """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
-    _check(network, batch_size, stacks, execution, against, device, threads)
+    _check(network, stacks, execution, against, device, threads)
     if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
     if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
@@ -84,13 +116,15 @@ def speed(
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
     if against and not set(wanted) <= set(IN_JAX):
         raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
+    sizes = _numbers("--stack", stacks)
+    batches = _numbers("--batch-size", batch_size or str(LARGE_BATCH if network else 10))
+    layers = [tuple(_numbers("--hidden", units, "-")) for units in hidden.split(",")]
+    if network and (len(batches) > 1 or (hidden, likelihood) != ("50", "gaussian")):
+        raise typer.BadParameter("--network has one --batch-size and layers and a likelihood of its own")
     try:
-        sizes = [int(size) for size in stacks.split(",")]
         chosen = [methods.get(name) for name in wanted]
-    except (ValueError, LookupError, ImportError) as error:
+    except (LookupError, ImportError) as error:
         raise typer.BadParameter(str(error)) from None
-    if min(sizes) < 1:
-        raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
     from lockstep_bench.bench.environment import process
@@ -99,27 +133,46 @@ def speed(
     if scaling:
         _scaling(scaling)
     elif network:
-        _relative_to_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
-    elif against:
-        process.pin(threads)
-        _against_jax(chosen, sizes, _execution(execution), output)
+        _relative_to_sgd(chosen, network, batches[0], device, threads, output)
     else:
-        _stacked(chosen, sizes, _execution(execution), device, threads, output)
+        fits = [_fit(units, batch, likelihood) for units in layers for batch in batches]
+        if against:
+            process.pin(threads)
+            _against_jax(chosen, fits, sizes, _execution(execution), output)
+        else:
+            _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
 
 
-def _check(
-    network: str, batch_size: int | None, stacks: str, execution: str, against: str, device: str, threads: int
-) -> None:
+def _numbers(option: str, text: str, between: str = ",") -> list[int]:
+    """Return the numbers of an option's value, which must be at least 1."""
+    try:
+        numbers = [int(part) for part in text.split(between)]
+    except ValueError:
+        numbers = [0]
+    if min(numbers) < 1:
+        raise typer.BadParameter(f"{option} {text}: give whole numbers of at least 1")
+    return numbers
+
+
+def hidden_text(hidden: Sequence[int]) -> str:
+    """Return the units of hidden layers as the option takes them."""
+    return "-".join(map(str, hidden))
+
+
+def _fit(hidden: tuple[int, ...], batch_size: int, likelihood: str) -> "TimedFit":
+    from lockstep_bench.bench.engine.timing import TimedFit
+
+    rows = max(TimedFit().n_rows, batch_size)
+    return TimedFit(hidden, batch_size, rows, likelihood == "heteroscedastic")
+
+
+def _check(network: str, stacks: str, execution: str, against: str, device: str, threads: int) -> None:
     """Raise BadParameter if options do not go together."""
     if network and network not in NETWORKS:
         raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
     if network and (stacks != STACKS or execution or against):
         raise typer.BadParameter(
             "--network trains one network at a time; leave out --stack, --execution and --against, or --network"
-        )
-    if batch_size and not network:
-        raise typer.BadParameter(
-            "--batch-size needs --network, as stacks have minibatches of 10; add --network or leave out --batch-size"
         )
     if against not in ("", "jax"):
         raise typer.BadParameter(f"--against {against} is unknown; it must be jax")
@@ -139,6 +192,7 @@ def _execution(name: str) -> "Execution | None":
 
 def _stacked(
     chosen: "Sequence[Method]",
+    fits: "Sequence[TimedFit]",
     sizes: Sequence[int],
     execution: "Execution | None",
     device: str,
@@ -149,31 +203,36 @@ def _stacked(
     from lockstep_bench.bench.engine.timing import microseconds
 
     with _progress() as progress:
-        bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
+        bar = progress.add_task("measuring", total=len(chosen) * len(fits) * REPEATS * (len(sizes) + 1))
 
-        def measured(method: "Method", n_replicas: int, execution: "Execution | None", stacked: bool = True) -> float:
-            time_per_step = microseconds(method, n_replicas, execution, device, stacked)
+        def measured(
+            method: "Method", n_replicas: int, fit: "TimedFit", execution: "Execution | None", stacked: bool = True
+        ) -> float:
+            time_per_step = microseconds(method, n_replicas, execution, device, stacked, fit=fit)
             progress.advance(bar)
             return time_per_step
 
-        rows = [row for method in chosen for row in _measure(method, sizes, execution, measured)]
+        rows = [
+            row for method, fit in product(chosen, fits) for row in _measure(method, fit, sizes, execution, measured)
+        ]
     way = execution or "default"
     if output == "csv":
         _print_csv(
-            ["method", "stack", "alone_us", "stacked_us", "ratio", "execution"],
-            [(name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}", way) for name, size, alone, us in rows],
+            [*COLUMNS, "alone_us", "stacked_us", "ratio", "execution"],
+            [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}", way) for row in rows],
         )
     else:
         title = f"Microseconds per model-step ({device}, {threads} thread(s), {way}); in brackets alone / stacked"
-        _print_table(
-            title,
-            ["method", "alone", *(f"stack of {size}" for size in sizes)],
-            {name: [f"{alone:.0f}"] for name, _, alone, _ in rows},
-            [(name, f"{us:.1f} ({alone / us:.0f} x)") for name, _, alone, us in rows],
-        )
+        _print_table(title, sizes, rows, lambda row: f"{row.second:.1f} ({row.ratio:.0f} x)", alone=True)
 
 
-def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "Execution | None", output: str) -> None:
+def _against_jax(
+    chosen: "Sequence[Method]",
+    fits: "Sequence[TimedFit]",
+    sizes: Sequence[int],
+    execution: "Execution | None",
+    output: str,
+) -> None:
     """Time stacks and JAX's loops of the same updates in turns, and print the rows."""
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=false {flags}".strip()  # read when JAX is imported
@@ -190,28 +249,24 @@ def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "E
 
     rows: list[Measured] = []
     with _progress() as progress:
-        for method, size in progress.track(list(product(chosen, sizes)), description="measuring"):
-            of_jax = timed_loop(method.name, size)
+        for method, fit, size in progress.track(list(product(chosen, fits, sizes)), description="measuring"):
+            of_jax = timed_loop(method.name, size, fit)
             ours: list[float] = []
             theirs: list[float] = []
             for _ in range(ROUNDS):
-                ours.append(microseconds(method, size, execution))
+                ours.append(microseconds(method, size, execution, fit=fit))
                 theirs += [of_jax(), of_jax()]
-                ours.append(microseconds(method, size, execution))
-            rows.append((method.name, size, statistics.median(ours), statistics.median(theirs)))
+                ours.append(microseconds(method, size, execution, fit=fit))
+            rows.append(Measured(method.name, fit, size, statistics.median(ours), statistics.median(theirs)))
     way = execution or "default"
     if output == "csv":
         _print_csv(
-            ["method", "stack", "stacked_us", "jax_us", "ratio", "execution"],
-            [(name, size, f"{us:.2f}", f"{jax:.2f}", f"{us / jax:.2f}", way) for name, size, us, jax in rows],
+            [*COLUMNS, "stacked_us", "jax_us", "ratio", "execution"],
+            [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}", way) for row in rows],
         )
     else:
-        _print_table(
-            f"Microseconds per model-step (cpu, 1 thread, {way}): ours, JAX's, and in brackets ours / JAX's",
-            ["method", *(f"stack of {size}" for size in sizes)],
-            {name: [] for name, *_ in rows},
-            [(name, f"{us:.1f}, {jax:.1f} ({us / jax:.2f})") for name, _, us, jax in rows],
-        )
+        title = f"Microseconds per model-step (cpu, 1 thread, {way}): ours, JAX's, and in brackets ours / JAX's"
+        _print_table(title, sizes, rows, lambda row: f"{row.first:.1f}, {row.second:.1f} ({row.ratio:.2f})")
 
 
 def _relative_to_sgd(
@@ -273,16 +328,21 @@ def _scaling(path: Path) -> None:
 
 
 def _measure(
-    method: "Method", sizes: Sequence[int], execution: "Execution | None", measured: Callable[..., float]
+    method: "Method",
+    fit: "TimedFit",
+    sizes: Sequence[int],
+    execution: "Execution | None",
+    measured: Callable[..., float],
 ) -> list[Measured]:
     """Return the measured times for each size of a stack: medians of interleaved repeats."""
     alone: list[float] = []
     stacked: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(REPEATS):
-        alone.append(measured(method, 1, "eager", stacked=False))
+        alone.append(measured(method, 1, fit, "eager", stacked=False))
         for size in sizes:
-            stacked[size].append(measured(method, size, execution))
-    return [(method.name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
+            stacked[size].append(measured(method, size, fit, execution))
+    by_itself = statistics.median(alone)
+    return [Measured(method.name, fit, size, by_itself, statistics.median(stacked[size])) for size in sizes]
 
 
 def _headline() -> list[str]:
@@ -306,24 +366,17 @@ def _print_csv(headings: list[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _print_table(
-    title: str, headings: Sequence[str], first: dict[str, list[str]], cells: Iterable[tuple[str, str]]
+    title: str, sizes: Sequence[int], rows: Sequence[Measured], cell: Callable[[Measured], str], alone: bool = False
 ) -> None:
-    """Print one row per method.
-
-    Args:
-        title: of the table.
-        headings: of all columns.
-        first: cells after the name, by method.
-        cells: method and cell of the other columns, in their order.
-    """
-    rows = {name: list(texts) for name, texts in first.items()}
-    for name, text in cells:
-        rows[name].append(text)
+    """Print a line per method and fit, and a column per stack; with `alone` the time of a fit alone before them."""
     table = Table(title=title)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    for name, texts in rows.items():
-        table.add_row(name, *texts)
+    for heading in ("method", "hidden", "batch"):
+        table.add_column(heading)
+    for heading in (*(["alone"] if alone else []), *(f"stack of {size}" for size in sizes)):
+        table.add_column(heading, justify="right")
+    for _, group in groupby(rows, key=lambda row: row.cells()[:3]):
+        stacks = list(group)
+        table.add_row(*stacks[0].cells()[:3], *([f"{stacks[0].first:.0f}"] if alone else []), *map(cell, stacks))
     Console().print(table)
 
 

@@ -40,14 +40,14 @@ def test_csv_has_rows_per_method_and_stack():
 def test_ratio_is_alone_over_stacked(monkeypatch):
     times = {False: iter((30.0, 60.0, 33.0)), True: iter((3.0, 2.0, 9.0))}
 
-    def microseconds(method, n_replicas, execution, device, stacked):
+    def microseconds(method, n_replicas, execution, device, stacked, fit):
         assert execution == (None if stacked else "eager")
         return next(times[stacked])
 
     monkeypatch.setattr(timing, "microseconds", microseconds)
     monkeypatch.setattr(speed, "REPEATS", 3)
     result = CliRunner().invoke(speed.app, ["--methods", "map", "--stack", "5", "--format", "csv"])
-    assert result.stdout.splitlines()[1:] == ["map,5,33.00,3.00,11.00,default"]
+    assert result.stdout.splitlines()[1:] == ["map,50,10,5,33.00,3.00,11.00,default"]
 
 
 def test_jax_is_compared_for_every_loop():
@@ -85,7 +85,9 @@ def test_missing_jax_is_reported(monkeypatch):
         (["--against", "jax", "--threads", "2"], "one thread"),
         (["--against", "jax", "--methods", "slang"], "map, mfvi, vifa, swag"),
         (["--network", "resnet18", "--stack", "5"], "leave out"),
-        (["--batch-size", "32"], "--network"),
+        (["--batch-size", "0"], "at least 1"),
+        (["--hidden", "50-x"], "at least 1"),
+        (["--network", "resnet18", "--batch-size", "4,8"], "one"),
     ],
 )
 def test_bad_options_are_refused(arguments, complaint):

@@ -4,6 +4,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
+from each_once import marks_of
 from optuna.samplers import RandomSampler
 
 from lockstep_bench import methods
@@ -49,7 +50,10 @@ def predictives(stack: StackedFits) -> list[torch.Tensor]:
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(f"stack of {name}")) for name in STACKABLE]
+    scope="module",
+    params=[
+        pytest.param(name, marks=(pytest.mark.xdist_group(f"stack of {name}"), *marks_of(name))) for name in STACKABLE
+    ],
 )
 def stacked(request, data) -> tuple[Method, list[torch.Tensor]]:
     """A method, and what its four fits predict after training together."""

@@ -1,12 +1,14 @@
 # `make` sets everything up and runs the benchmark; `make test` sets everything up, checks the code and passes the tests;
 # `make unit` passes those that take under three minutes together.
 # TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
-# chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
+# chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`. INSTALL is
+# the command that installs packages into VENV.
 
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch
 ARGS ?=
+INSTALL ?= $(VENV)/bin/python -m pip install --quiet
 
 .PHONY: run test checks unit slow coverage speed environment
 
@@ -36,11 +38,13 @@ slow: $(VENV)/.test
 speed: $(VENV)/.run
 	$(VENV)/bin/python -m benchmarks.speed
 
-$(VENV)/.run: pyproject.toml
+$(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet "$(TORCH)" --editable .
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) "$(TORCH)" --editable .
 	touch $@
 
-$(VENV)/.test: $(VENV)/.run
-	$(VENV)/bin/python -m pip install --quiet "$(TORCH)" --editable ".[test]"
-	touch $@
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) "$(TORCH)" --editable ".[test]"
+	touch $(VENV)/.run $@

@@ -100,8 +100,8 @@ def test_options_of_a_table_reach_workers_and_the_page(run, houses, tmp_path):
     rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
     (tmp_path / "bare.csv").write_text("\n".join(rows))
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")
-    done = run("--csv", "bare.csv", *options, "--methods", "map", "--splits", "0", *TINY)
-    assert done.returncode == 0, done.stderr
+    done = invoke("--csv", "bare.csv", *options, "--methods", "map", "--splits", "0", *TINY)
+    assert done.exit_code == 0, done.stderr
     assert ["1", "number", "1250"] in map(str.split, done.stdout.splitlines())
     assert pd.read_parquet(tmp_path / "r" / "cells")["status"].tolist() == ["ok"]
     command = "--csv bare.csv --target 3 --task regression --thousands , --na-values x --no-header --impute median"

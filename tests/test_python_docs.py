@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
+
+from lockstep_bench.bench.experiment import plan
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -20,8 +23,33 @@ def code_of(path: Path) -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL))
 
 
+@pytest.fixture
+def small_budgets(monkeypatch):
+    """Trials, folds and epochs are two at most, whatever a document asks for."""
+    protocol_of = plan.protocol_of
+
+    def cut(request):
+        preset, protocol = protocol_of(request)
+        few = {name: min(2, getattr(protocol, name)) for name in ("trials", "folds", "epochs")}
+        return preset, protocol.changed(**few)
+
+    monkeypatch.setattr(plan, "protocol_of", cut)
+
+
+@pytest.mark.usefixtures("small_budgets")
+@pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize("name", ["python.md", "python.ipynb"])
-def test_documented_python_runs(tmp_path, name):
+def test_documented_python_runs(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with plt.rc_context({"backend": "Agg"}):
+        exec(compile(code_of(DOCS / name), name, "exec"), {"__name__": "__main__"})
+        plt.close("all")
+    assert (tmp_path / "diabetes.npz").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["python.md", "python.ipynb"])
+def test_documented_python_runs_in_full(tmp_path, name):
     (tmp_path / "document.py").write_text(code_of(DOCS / name))
     environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(DOCS.parent), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error::UserWarning", "document.py"]

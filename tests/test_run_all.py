@@ -94,7 +94,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     assert f"_{cut.name}.unreadable: it cannot be read as Parquet" in mended.stderr
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
 
-    third = invoke(*arguments, "--fresh")
+    third = invoke(*arguments, "--workers", "1", "--fresh")
     assert third.exit_code == 0
     assert len(list((tmp_path / "r/superseded/1/cells").rglob("*.parquet"))) == 2
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
@@ -102,7 +102,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
 
 def test_run_killed_in_the_middle_resumes_to_equal_rows(run_all, invoke, tmp_path):
     arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-1", "--workers", "2", *TINY)
-    undisturbed = invoke(*arguments, "--out", "calm")
+    undisturbed = invoke(*arguments, "--workers", "1", "--out", "calm")
     assert undisturbed.exit_code == 0, undisturbed.stderr
 
     process = subprocess.Popen(

@@ -4,11 +4,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 from runs import command, heed_signals
+from typer.testing import CliRunner
+
+from lockstep_bench.methods.catalogue import registry
+from lockstep_bench.run import app
 
 Run = Callable[..., subprocess.CompletedProcess]
 
@@ -41,14 +44,29 @@ def run(tmp_path, environment) -> Run:
     return run_in(tmp_path, environment)
 
 
+@pytest.fixture
+def invoke_in(monkeypatch):
+    """`invoke_in(folder, *arguments)`: the command in this process, with what `install_faulty` has put there."""
+
+    def invoke_in(folder: Path, *arguments: str | Path):
+        monkeypatch.setenv("BENCH_DATA_DIR", str(folder / "data"))
+        monkeypatch.setenv("COLUMNS", "300")
+        monkeypatch.syspath_prepend(folder / "site")
+        monkeypatch.chdir(folder)
+        registry._targets.cache_clear()
+        return CliRunner().invoke(app, command(*arguments)[2:])
+
+    yield invoke_in
+    registry._targets.cache_clear()
+
+
 @pytest.fixture(scope="session")
-def broken(tmp_path_factory, install_faulty) -> tuple[Path, Run, subprocess.CompletedProcess]:
-    """A folder, what runs methods there, and how the first run, of MAP and methods that break, has ended."""
+def broken(tmp_path_factory, install_faulty) -> tuple[Path, subprocess.CompletedProcess]:
+    """A folder, and how a run there, of MAP and methods that break, has ended."""
     folder = tmp_path_factory.mktemp("broken")
     run = run_in(folder, environment_of(install_faulty(folder / "site")))
-    arguments = ("--splits", "0", "--workers", "1", "--out", "r", "--methods")
-    again = partial(run, *arguments)
-    return folder, again, again("map,kill,garble,fill,close-files,daemon,fork,raise-mutely,lose-streams,leak")
+    methods = "map,kill,garble,fill,close-files,daemon,fork,raise-mutely,lose-streams,leak"
+    return folder, run("--splits", "0", "--workers", "1", "--out", "r", "--methods", methods)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
+from each_once import marks_of
 from optuna.samplers import RandomSampler
 
 from lockstep_bench import methods
@@ -38,7 +39,7 @@ def fits(method: Method | None = None) -> list[Fit]:
     return [Fit(own, study.ask(space).params, number) for number, own in enumerate(rows)]
 
 
-def train(data: Data, which: list[Fit], method: Method, updates: int = 40, **options) -> StackedFits:
+def train(data: Data, which: list[Fit], method: Method, updates: int = 12, **options) -> StackedFits:
     minibatches = updates * method.batches_per_update
     schedule = Schedule(40, 7, minibatches, method.batches_per_update, minibatches)
     return train_stacked(method, TASK, data, which, schedule, **{"dtype": torch.float64} | options)
@@ -48,30 +49,36 @@ def predictives(stack: StackedFits) -> list[torch.Tensor]:
     return [one.mean for one in stack.predict([TEST] * len(stack.fits), 6)]
 
 
-@pytest.mark.parametrize("name", STACKABLE)
-def test_stacked_fit_equals_single_fit(data, name):
-    method = methods.get(name)
-    together = predictives(train(data, fits(method), method))
-    for number, fit in enumerate(fits(method)):
-        (alone,) = predictives(train(data, [fit], method, stacked=False))
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=(pytest.mark.xdist_group(f"stack of {name}"), *marks_of(name))) for name in STACKABLE
+    ],
+)
+def stacked(request, data) -> tuple[Method, list[torch.Tensor]]:
+    """A method, and what its four fits predict after training together."""
+    method = methods.get(request.param)
+    return method, predictives(train(data, fits(method), method))
+
+
+def test_stacked_fit_equals_single_fit(data, stacked):
+    """The first fit and the last, which differ in the number of rows; the next test has those between."""
+    method, together = stacked
+    for number in (0, 3):
+        (alone,) = predictives(train(data, [fits(method)[number]], method, stacked=False))
         torch.testing.assert_close(together[number], alone, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", STACKABLE)
-def test_fits_do_not_depend_on_order_or_neighbours(data, name):
-    method = methods.get(name)
-    together = predictives(train(data, fits(method), method))
+def test_fits_do_not_depend_on_order_or_neighbours(data, stacked):
+    method, together = stacked
     reordered = predictives(train(data, fits(method)[::-1][:3], method))
     for ours, theirs in zip(together[::-1][:3], reordered, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", STACKABLE)
-def test_captured_and_eager_updates_agree(data, name):
-    method = methods.get(name)
-    recorded, eager = (
-        predictives(train(data, fits(method), method, execution=execution)) for execution in ("captured", "eager")
-    )
+def test_captured_and_eager_updates_agree(data, stacked):
+    method, recorded = stacked
+    eager = predictives(train(data, fits(method), method, execution="eager"))
     for ours, theirs in zip(recorded, eager, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 

@@ -5,7 +5,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from lockstep_bench.bench import conformance
@@ -15,11 +14,6 @@ OUTSIDE = ROOT / "tests" / "assets" / "outside"
 PAGE = (ROOT / "docs" / "foreign-libraries.md").read_text(encoding="utf-8")
 CLASSES = {"sklearn-gp": "SklearnGP", "boosted": "Boosted"}
 SLOW = "finite over its search spaces"  # of `boosted` a thousand trees per point
-
-
-def commands() -> list[str]:
-    """Return the commands at the start of the page."""
-    return [line.strip() for line in PAGE.splitlines() if line.startswith("    p")][:3]
 
 
 @pytest.mark.parametrize(("language", "file"), [("python", "src/sklearn_gp.py"), ("toml", "pyproject.toml")])
@@ -38,20 +32,12 @@ def test_conformance_checks_pass(name, monkeypatch):
     assert [finding for finding in findings if not finding.passed or finding.warned] == []
 
 
-def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
-    shutil.copytree(OUTSIDE, tmp_path / "work", dirs_exist_ok=True)
-    install, _, run = commands()
-    shell(f"{install} -e boosted")
-    few = "--splits 0 --trials 2 --folds 2 --epochs 1 --workers 1 --out results"
-    shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))},boosted {few}")
-    cells = {cell["method"]: cell for cell in pq.read_table(tmp_path / "work" / "results" / "cells").to_pylist()}
-    assert {name: cell["status"] for name, cell in cells.items()} == dict.fromkeys(
-        ("sklearn-gp", "boosted", "linear", "map"), "ok"
-    )
-    assert cells["boosted"]["crps"] < cells["boosted"]["rmse"]
-    columns = pq.read_table(
-        next((tmp_path / "work" / "results" / "predictions").rglob("boosted/**/*.parquet"))
-    ).column_names
+@pytest.mark.xdist_group("outside")
+def test_commands_of_the_page_lead_to_a_result(outside):
+    here = ("sklearn-gp", "boosted", "linear", "map")
+    assert {name: outside[name]["status"] for name in here} == dict.fromkeys(here, "ok")
+    assert outside["boosted"]["crps"] < outside["boosted"]["rmse"]
+    columns = outside["boosted"]["predictions"].column_names
     assert columns == ["row", "ood", "y", "mean", "variance", "levels", "values", "nll", "pit"]
 
 

@@ -1,6 +1,5 @@
 """A new method: its files, the page about them, and the whole way from `new` to a result."""
 
-import importlib.util
 import os
 import re
 from pathlib import Path
@@ -15,14 +14,6 @@ from lockstep_bench.methods.catalogue import scaffold
 
 ROOT = Path(scaffold.__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "adding-a-method.md"
-FAST = [title for title in conformance.RULES if title not in ("cost", "trains natively", "conjugate posterior")]
-
-
-def loaded(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_docs_show_the_generated_files(tmp_path):
@@ -38,13 +29,6 @@ def test_a_name_of_several_words_becomes_a_module_and_a_class(tmp_path):
     assert "class OurNewWay(Method):" in files["src/our_new_way.py"]
     assert 'title = "Our new way"' in files["src/our_new_way.py"]
     assert not [text for text in files.values() if re.search("my.?method", text, flags=re.IGNORECASE)]
-
-
-def test_the_written_method_keeps_the_contract(tmp_path):
-    _, module, _ = scaffold.write("mine", tmp_path)
-    findings = list(conformance.check(loaded(module).Mine(), FAST))
-    assert len(findings) == len(FAST)
-    assert [finding for finding in findings if not finding.passed] == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +87,9 @@ def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
     ]
     shell(new)
     shell(install)
-    assert "FAIL" not in shell(check)
+    checked = shell(check)
+    assert "FAIL" not in checked
+    assert checked.count(" ok ") == len(conformance.RULES)
     assert re.search(r"^mine +Mine +Me 2026: A Title", shell("python -m methods list"), flags=re.MULTILINE)
     few = "--splits 0 --trials 2 --folds 2 --epochs 1 --workers 1 --out results"
     shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))} {few}")

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
+
+from lockstep_bench.methods.catalogue import registry
+from lockstep_bench.run import app
 
 ROOT = Path(__file__).resolve().parents[4]
 START_SECONDS = 300  # on a busy machine
@@ -115,6 +119,18 @@ class Machines:
                     return line.split()[-1]
             time.sleep(0.05)
         raise AssertionError(log.read_text())
+
+
+@pytest.fixture
+def invoke(machines, monkeypatch):
+    """The same run without a cluster, in this process, which has imported everything already."""
+    for name in ("BENCH_DATA_DIR", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, machines.environment[name])
+    monkeypatch.syspath_prepend(machines.folder / "site")
+    monkeypatch.chdir(machines.folder)
+    registry._targets.cache_clear()
+    yield lambda *arguments: CliRunner().invoke(app, [*TINY, *arguments])
+    registry._targets.cache_clear()
 
 
 @pytest.fixture

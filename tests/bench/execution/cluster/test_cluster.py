@@ -48,7 +48,7 @@ def team(client, todo: list[Job]) -> DaskBackend:
     return DaskBackend(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
 
 
-def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines):
+def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines, invoke):
     address = machines.scheduler()
     workers = [machines.worker(address) for _ in range(2)]
     there = machines.run("--out", "there", "--cluster", address)
@@ -58,8 +58,8 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
     assert all(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
     machines.eventually(lambda: not any(map(machines.fits, workers)))
 
-    here = machines.run("--out", "here", "--workers", "2")
-    assert here.returncode == 0, here.stderr
+    here = invoke("--out", "here", "--workers", "2")
+    assert here.exit_code == 0, here.stderr
     found, expected = (tables(machines.folder / out) for out in ("there", "here"))
     assert len(expected["cells"]) == 2
     assert found.keys() == expected.keys()

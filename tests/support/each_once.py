@@ -1,0 +1,20 @@
+"""Methods of the catalogue as parameters of tests that would say the same of some of them twice."""
+
+from collections.abc import Iterable
+
+import pytest
+
+# Rows whose code another row has too: they differ from `vifa-k1` in the rank, from `directuq-mean-all` in the prior,
+# which `directuq-mv` and `directuq-eb` have, and from `directuq-mean` in the number of networks. `pytest -m slow`
+# has them.
+TWINS = frozenset({"vifa-k2", "vifa-k3", "vifa-k5", "directuq-mv-all", "directuq-eb-all", "directuq-ensemble"})
+
+
+def marks_of(name: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Return the mark `slow` if the method is a twin of another, else no mark."""
+    return (pytest.mark.slow,) if name in TWINS else ()
+
+
+def each_once(names: Iterable[str]) -> list:
+    """Return a parameter for each method; those of twins are slow."""
+    return [pytest.param(name, marks=marks_of(name), id=name) for name in names]

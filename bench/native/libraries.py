@@ -39,8 +39,9 @@ def compiled(source: str) -> ctypes.CDLL:
         raise NoCompiler(f"a compiled loop cannot be loaded: {error}; {ELSEWHERE}") from error
 
 
+@cache
 def lanes() -> int:
-    """Return how many replicas a loop trains at once on this machine.
+    """Return how many single-precision numbers a SIMD value of this machine holds.
 
     Raises:
         NoCompiler: if loops cannot be compiled.

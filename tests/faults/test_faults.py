@@ -35,26 +35,16 @@ def test_broken_methods_are_rows_and_cost_nobody_else(broken, found):
 
 
 @together
-<<<<<<< HEAD
 def test_killed_process_is_retried_and_its_log_kept(broken, found):
-    _, _, done = broken
-=======
-def test_killed_process_is_tried_again_and_says_its_last_words(broken, found):
     _, done = broken
->>>>>>> citime
     assert found.loc["kill", "error_class"] == "SIGKILL"
     assert "about to die" in found.loc["kill", "log"]
     assert done.stderr.count("its process was killed by SIGKILL (will be retried alone, at the end)") == 1
 
 
 @together
-<<<<<<< HEAD
-def test_undecodable_and_huge_errors_become_rows(broken, found):
-    folder, run, done = broken
-=======
-def test_undecodable_and_endless_errors_are_rows(broken, found, invoke_in):
+def test_undecodable_and_huge_errors_become_rows(broken, found, invoke_in):
     folder, done = broken
->>>>>>> citime
     assert "cannot open caf\\udce9.csv \\u001b[2Jxxx" in found.loc["garble", "error"]
     assert len(found.loc["garble", "error"]) <= 20_000
     assert "\\u001b]0;a title" in found.loc["garble", "log"]

@@ -101,11 +101,8 @@ def errors(stack: StackedFits, exact: StackedFits) -> list[float]:
 
 @pytest.mark.usefixtures("no_minimum", "fast_compiler")
 @pytest.mark.parametrize(("name", "task"), PAIRS)
-def test_native_rounding_is_that_of_torch(name, task, monkeypatch):
-    """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor.
-
-    Replicas that share their lanes have the bits of those that do not.
-    """
+def test_native_rounding_is_that_of_torch(name, task):
+    """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor."""
     method = methods.get(name)
     which = fits(task, method)
     with native_training.noted_obstacles() as obstacles:
@@ -113,13 +110,29 @@ def test_native_rounding_is_that_of_torch(name, task, monkeypatch):
             train(method, which, task, updates=10, **options)
             for options in ({}, {"execution": "captured"}, {"execution": "eager", "dtype": torch.float64})
         )
-        for across in (True, False):
-            monkeypatch.setattr(native_training, "replicas_across", lambda count, *_, across=across: count * across)
-            assert equal(train(method, which, task, updates=10), native)
     assert native.execution == "native", obstacles
     pairs = list(zip(errors(native, exact), errors(captured, exact), strict=True))
     for ours, theirs in pairs:
         assert ours <= 10 * theirs + 1e-5
+
+
+# Kinds of updates: sums over all weights, factorisations, random masks, a window of iterates; all by `pytest -m slow`.
+IN_BOTH_LAYOUTS = ("vifa", "slang", "inducing-ffg", "mc-dropout", "swag", "mfvi")
+
+
+@pytest.mark.usefixtures("no_minimum")  # compiled as in a run: what the compiler joins is a part of the claim
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in IN_BOTH_LAYOUTS else pytest.mark.slow) for name in STACKABLE]
+)
+def test_bits_do_not_depend_on_layout(name, monkeypatch):
+    method, task = methods.get(name), next(usable(name))
+    stacks = []
+    for share in (0.0, 0.4, 1.0):  # of the replicas that share their lanes with others
+        monkeypatch.setattr(native_training, "replicas_across", lambda count, *_, share=share: int(count * share))
+        stacks.append(train(method, fits(task, method), task, updates=10))
+    assert {stack.execution for stack in stacks} == {"native"}
+    assert equal(stacks[0], stacks[2])
+    assert equal(stacks[1], stacks[2])
 
 
 class Pairs(VIFA):

@@ -24,21 +24,9 @@ def test_conformance_checks_pass(name, monkeypatch):
     assert [finding for finding in findings if not finding.passed or finding.warned] == []
 
 
-<<<<<<< HEAD
-def test_installed_packages_pass_check_and_run(shell, tmp_path):
-    shutil.copytree(OUTSIDE, tmp_path / "work", dirs_exist_ok=True)
-    shell("pip install -e ivon -e sgld")
-    request = (
-        "--suite uci --datasets diabetes --methods ivon,sgld --splits 0 --trials 2 --folds 2 --epochs 1 --workers 1"
-    )
-    shell(f"python {ROOT / 'run_all.py'} {request} --out results")
-    cells = pq.read_table(tmp_path / "work" / "results" / "cells").to_pylist()
-    outcomes = {(cell["method"], cell["status"], cell["checked"]) for cell in cells}
-=======
 @pytest.mark.xdist_group("outside")
 def test_installed_packages_run(outside):
     outcomes = {(name, outside[name]["status"], outside[name]["checked"]) for name in CLASSES}
->>>>>>> citime
     assert outcomes == {("ivon", "ok", "not checked"), ("sgld", "ok", "not checked")}
 
 

@@ -10,7 +10,6 @@ from tuning_runs import ROUNDS, SAMPLERS, SPACE, Crash, Objective, run, trials_o
 from lockstep_bench.bench.results import storage
 from lockstep_bench.shared.rows.studies import read_study
 
-
 GP_TRIALS = 8  # five at random, and three that each depend on all before
 
 

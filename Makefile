@@ -10,12 +10,16 @@ TORCH ?= torch
 ARGS ?=
 INSTALL ?= $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: run test checks unit slow coverage speed environment
+.PHONY: run test checks tests unit slow coverage speed environment
 
 run: $(VENV)/.run
 	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
 
-test: checks
+# The checks run beside the tests, which often wait; a failure of either fails both.
+test: $(VENV)/.test
+	$(MAKE) --jobs=2 --keep-going checks tests
+
+tests: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
 checks: $(VENV)/.test

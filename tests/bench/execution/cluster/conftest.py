@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import pytest
@@ -24,6 +25,17 @@ TINY = (
 )
 
 
+class Cluster(NamedTuple):
+    """The address of a scheduler, and the processes: the scheduler's, then those of its workers."""
+
+    address: str
+    processes: list[psutil.Popen]
+
+    @property
+    def workers(self) -> list[psutil.Popen]:
+        return self.processes[1:]
+
+
 class Machines:
     """Processes of `dask`, started from `folder`, each with its log there."""
 
@@ -35,6 +47,7 @@ class Machines:
             "HTTPS_PROXY": "http://127.0.0.1:9",
         }
         self.processes: list[psutil.Popen] = []
+        self.cluster = Cluster("", [])
 
     def scheduler(self, *options: str | Path, host: str = "tcp://127.0.0.1") -> str:
         """Its address."""
@@ -50,6 +63,20 @@ class Machines:
         log = self.dask("worker", address, "--host", host, *own, **path)
         self.said(log, "Registered to:")
         return self.processes[-1]
+
+    def cluster_of(self, n_workers: int) -> Cluster:
+        """Return a cluster of so many idle workers: that of the last call if they are what has lived on of it."""
+        for mark in ("died", "hung"):  # of the methods that go wrong once
+            (self.folder / "site" / mark).unlink(missing_ok=True)
+        address, processes = self.cluster
+        alive = [process for process in processes if process.poll() is None]
+        if alive[:1] != processes[:1] or len(alive) != 1 + n_workers or any(map(self.fits, alive)):
+            self.end()
+            self.processes.clear()
+            address = self.scheduler()
+            alive = [*self.processes, *(self.worker(address) for _ in range(n_workers))]
+        self.cluster = Cluster(address, alive)
+        return self.cluster
 
     def start_run(self, *arguments: str | Path) -> psutil.Popen:
         """`run_all.py` with a small budget and these arguments, the last of which hold."""
@@ -137,5 +164,14 @@ def invoke(machines, monkeypatch):
 def machines(tmp_path, install_faulty):
     """For clusters of one test."""
     made = Machines(tmp_path, install_faulty(tmp_path / "site"))
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def shared_machines(tmp_path_factory, install_faulty):
+    """For a cluster that the tests of a file share until one kills a part of it."""
+    folder = tmp_path_factory.mktemp("cluster")
+    made = Machines(folder, install_faulty(folder / "site"))
     yield made
     made.end()

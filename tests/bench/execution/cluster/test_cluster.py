@@ -28,6 +28,11 @@ TIMES = {name for name in COSTS if "seconds" in name or "memory" in name} | {"el
 pytestmark = pytest.mark.xdist_group("cluster")
 
 
+@pytest.fixture
+def machines(shared_machines):
+    return shared_machines
+
+
 def tables(out: Path) -> dict[str, pd.DataFrame]:
     """All rows without what a clock or a memory meter says, and every table beside them."""
     cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
@@ -48,25 +53,25 @@ def team(client, todo: list[Job]) -> DaskBackend:
     return DaskBackend(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
 
 
-def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines, invoke):
-    address = machines.scheduler()
-    workers = [machines.worker(address) for _ in range(2)]
-    there = machines.run("--out", "there", "--cluster", address)
+def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines, invoke, tmp_path):
+    cluster = machines.cluster_of(2)
+    workers = cluster.workers
+    there = machines.run("--out", tmp_path / "there", "--cluster", cluster.address)
     assert there.returncode == 0, there.stderr
     assert "2 cells; 2 worker(s) on" in there.stdout
     assert "killed by SIGKILL" in there.stderr  # in a process of its worker, which lives on
     assert all(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
     machines.eventually(lambda: not any(map(machines.fits, workers)))
 
-    here = invoke("--out", "here", "--workers", "2")
+    here = invoke("--out", str(tmp_path / "here"), "--workers", "2")
     assert here.exit_code == 0, here.stderr
-    found, expected = (tables(machines.folder / out) for out in ("there", "here"))
+    found, expected = (tables(tmp_path / out) for out in ("there", "here"))
     assert len(expected["cells"]) == 2
     assert found.keys() == expected.keys()
     for name, table in expected.items():
         pd.testing.assert_frame_equal(found[name], table)
     studies = [
-        {path.relative_to(machines.folder / out) for path in (machines.folder / out / "studies").rglob("*.json")}
+        {path.relative_to(tmp_path / out) for path in (tmp_path / out / "studies").rglob("*.json")}
         for out in ("there", "here")
     ]
     assert studies[0] == studies[1]
@@ -74,20 +79,28 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines,
     assert not list(machines.folder.rglob("lockstep-bench-*/"))
 
 
-def test_jobs_of_a_killed_worker_are_retried_on_another(machines):
-    address = machines.scheduler()
-    workers = [machines.worker(address) for _ in range(2)]
-    todo, again, orphans = jobs(machines.folder, "hang-once"), [], []
+def test_missing_needs_of_workers_are_reported_before_any_work(machines):
+    address = machines.cluster_of(2).address
+    cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
+    with connected(address, Tls()) as client, pytest.raises(InvalidRequest) as refusal:
+        DaskBackend(client, needs_of(cells, fetch=True), print)
+    assert "lacks data set yacht: " in str(refusal.value)
+    assert "lacks method nowhere" in str(refusal.value)
+
+
+def test_jobs_of_a_killed_worker_are_retried_on_another(machines, tmp_path):
+    cluster = machines.cluster_of(2)
+    todo, again, orphans = jobs(tmp_path, "hang-once"), [], []
 
     def kill_the_one_that_hangs() -> None:
         machines.eventually((machines.folder / "site" / "hung").exists)
-        (busy,) = [worker for worker in workers if machines.fits(worker)]
+        (busy,) = [worker for worker in cluster.workers if machines.fits(worker)]
         orphans.extend(machines.fits(busy))
         busy.kill()
 
     killer = Thread(target=kill_the_one_that_hangs)
     killer.start()
-    with connected(address, Tls()) as client:
+    with connected(cluster.address, Tls()) as client:
         (outcome,) = run_jobs(todo, team(client, todo), on_retry=again.append)
     killer.join()
     assert outcome.row["status"] == "ok"
@@ -99,10 +112,10 @@ def test_jobs_of_a_killed_worker_are_retried_on_another(machines):
     machines.eventually(lambda: not any(orphan.is_running() for orphan in orphans))
 
 
-def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
-    address = machines.scheduler()
-    worker = machines.worker(address)
-    hung, todo = machines.folder / "site" / "hung", jobs(machines.folder, "map", "hang-once")
+def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines, tmp_path):
+    cluster = machines.cluster_of(1)
+    address, (scheduler, worker) = cluster
+    hung, todo = machines.folder / "site" / "hung", jobs(tmp_path, "map", "hang-once")
 
     def hangs() -> bool:
         return hung.exists() and bool(machines.fits(worker))
@@ -119,7 +132,7 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
         assert set(told) == set(todo)
 
         hung.unlink()
-        driver = machines.start_run("--methods", "hang-once", "--cluster", address)
+        driver = machines.start_run("--methods", "hang-once", "--out", tmp_path / "out", "--cluster", address)
         machines.eventually(hangs)
         driver.kill()
         machines.eventually(lambda: not machines.fits(worker))
@@ -128,32 +141,22 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
         outcomes = run_jobs(todo, team(client, todo))
         assert next(outcomes).row["status"] == "ok"
         machines.eventually(hangs)
-        machines.processes[0].kill()
+        scheduler.kill()
         with pytest.raises(NoScheduler, match="out of reach"):
             next(outcomes)
         machines.eventually(lambda: worker.poll() is not None or not machines.fits(worker))
 
 
-def test_other_code_is_refused_with_the_host_and_the_remedy(machines):
-    other = machines.folder / "other"
+def test_other_code_is_refused_with_the_host_and_the_remedy(machines, invoke, tmp_path):
+    other = tmp_path / "other"
     for package in ("lockstep_bench", "bench", "methods", "datasets"):
         shutil.copytree(ROOT / package, other / package, symlinks=True)
     with (other / "bench" / "seeds.py").open("a") as file:
         file.write("# differs\n")
     address = machines.scheduler()
     machines.worker(address, python_path=other)
-    refused = machines.run("--cluster", address)
-    assert refused.returncode == 2, refused.stderr
+    refused = invoke("--cluster", address)
+    assert refused.exit_code == 2, refused.stderr
     said = rf"on {re.escape(host())} is refused: it has (revision|source files of SHA-256) \S+, and here is "
     assert re.search(said, refused.stderr), refused.stderr
     assert "restart the workers" in refused.stderr
-
-
-def test_missing_needs_of_workers_are_reported_before_any_work(machines):
-    address = machines.scheduler()
-    machines.worker(address)
-    cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
-    with connected(address, Tls()) as client, pytest.raises(InvalidRequest) as refusal:
-        DaskBackend(client, needs_of(cells, fetch=True), print)
-    assert "lacks data set yacht: " in str(refusal.value)
-    assert "lacks method nowhere" in str(refusal.value)

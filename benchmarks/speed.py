@@ -112,19 +112,12 @@ def speed(
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
     if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
         raise typer.BadParameter(f"--scaling {scaling}: give an .svg, .png or .pdf file in a folder that exists")
-    defaults = _headline() if network else list(IN_JAX) if against else _stackable()
-    wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
-    if against and not set(wanted) <= set(IN_JAX):
-        raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
+    chosen = _chosen(names, network, against)
     sizes = _numbers("--stack", stacks)
     batches = _numbers("--batch-size", batch_size or str(LARGE_BATCH if network else 10))
     layers = [tuple(_numbers("--hidden", units, "-")) for units in hidden.split(",")]
     if network and (len(batches) > 1 or (hidden, likelihood) != ("50", "gaussian")):
         raise typer.BadParameter("--network has one --batch-size and layers and a likelihood of its own")
-    try:
-        chosen = [methods.get(name) for name in wanted]
-    except (LookupError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from None
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
     from lockstep_bench.bench.environment import process
@@ -141,6 +134,18 @@ def speed(
             _against_jax(chosen, fits, sizes, _execution(execution), output)
         else:
             _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
+
+
+def _chosen(names: str, network: str, against: str) -> "list[Method]":
+    """Return the methods that are named, or those that are measured by default."""
+    defaults = _headline() if network else list(IN_JAX) if against else _stackable()
+    wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
+    if against and not set(wanted) <= set(IN_JAX):
+        raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
+    try:
+        return [methods.get(name) for name in wanted]
+    except (LookupError, ImportError) as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _numbers(option: str, text: str, between: str = ",") -> list[int]:

@@ -69,7 +69,6 @@ def source_of(
         layout: of the memory.
     """
     workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
-    separate = [number for number, origin in enumerate(origins) if origin is None]
     block_pointers = [
         _pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)
     ]
@@ -79,10 +78,11 @@ def source_of(
     homes = {
         program.outputs[number].value: leaf.pointer for number, leaf in enumerate(state) if origins[number] == number
     }
-    for number in separate:
-        output = program.outputs[number].value
-        block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]", layout))
-        homes[output] = output.pointer
+    for number, origin in enumerate(origins):
+        if origin is None:
+            output = program.outputs[number].value
+            block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]", layout))
+            homes[output] = output.pointer
 
     count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
     block_pointers.append(workspace.keep(index))
@@ -94,28 +94,30 @@ def source_of(
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
     update_pointers = workspace.share(program, homes)
     once, nests = list(writer.lines(program.once)), list(writer.lines(program.nests))
-    swaps = [
-        f"std::swap({array}, next{chain[0]});" for chain in chains(origins) for array in map("state{}".format, chain)
-    ]
+    parts = {
+        "constants": list(writer.declarations()),
+        "block_pointers": block_pointers,
+        "once": once,
+        "inputs": inputs,
+        "update_pointers": update_pointers,
+        "nests": nests,
+        "swaps": _swaps(origins),
+    }
     return TEMPLATE.format(
-        constants="\n".join(writer.declarations()),
         workspace_bytes=workspace.size,
         scale=scale,
         float=layout.type_of(torch.float32),
         opened="" if layout.across else "namespace within {",
         closed="" if layout.across else "}",
-        **{
-            name: "\n".join(lines)
-            for name, lines in {
-                "block_pointers": block_pointers,
-                "once": once,
-                "inputs": inputs,
-                "update_pointers": update_pointers,
-                "nests": nests,
-                "swaps": swaps,
-            }.items()
-        },
+        **{name: "\n".join(lines) for name, lines in parts.items()},
     )
+
+
+def _swaps(origins: Sequence[int | None]) -> list[str]:
+    """Return the statements after which the pointers of the state show the next state."""
+    return [
+        f"std::swap({array}, next{chain[0]});" for chain in chains(origins) for array in map("state{}".format, chain)
+    ]
 
 
 def chains(origins: Sequence[int | None]) -> list[list[int]]:

@@ -69,21 +69,7 @@ def source_of(
         layout: of the memory.
     """
     workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
-    block_pointers = [
-        _pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)
-    ]
-    block_pointers += [
-        _pointer(value, f"state{number}", f"state[{number}]", layout) for number, value in enumerate(state)
-    ]
-    homes = {
-        program.outputs[number].value: leaf.pointer for number, leaf in enumerate(state) if origins[number] == number
-    }
-    for number, origin in enumerate(origins):
-        if origin is None:
-            output = program.outputs[number].value
-            block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]", layout))
-            homes[output] = output.pointer
-
+    block_pointers, homes = _leaves(program, fixed, state, origins, layout)
     count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
     block_pointers.append(workspace.keep(index))
     inputs = [f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);"]
@@ -111,6 +97,22 @@ def source_of(
         closed="" if layout.across else "}",
         **{name: "\n".join(lines) for name, lines in parts.items()},
     )
+
+
+def _leaves(
+    program: Program, fixed: Sequence[Value], state: Sequence[Value], origins: Sequence[int | None], layout: Layout
+) -> tuple[list[str], dict[Value, str]]:
+    """Return the pointers to a block's tensors, and those outputs of the program that are computed in their memory."""
+    pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)]
+    pointers += [_pointer(value, f"state{number}", f"state[{number}]", layout) for number, value in enumerate(state)]
+    homes = {}
+    for number, (origin, leaf) in enumerate(zip(origins, state, strict=True)):
+        output = program.outputs[number].value
+        if origin is None:
+            pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]", layout))
+        if origin is None or origin == number:
+            homes[output] = output.pointer if origin is None else leaf.pointer
+    return pointers, homes
 
 
 def _swaps(origins: Sequence[int | None]) -> list[str]:

@@ -49,6 +49,16 @@ def lanes() -> int:
     return int(compiled(trial.SOURCE).width())
 
 
+@cache
+def bits_are_those_of_any_layout() -> bool:
+    """Return whether a fit has the same bits in both layouts, which depends on the compiler.
+
+    Raises:
+        NoCompiler: if loops cannot be compiled.
+    """
+    return bool(compiled(trial.SOURCE).joins_alike())
+
+
 def _library(source: str) -> Path:
     key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
     try:

@@ -76,15 +76,26 @@ constexpr Panels divide(int m, int n, int depth) {
     return best;
 }
 
-// x[0], y[0], x[1], y[1], ... of the lower, or the upper, halves of two values.
+// The numbers of two values at some places, where y follows x.
+template <int... I, class V> INLINE V shuffled(V x, V y) {
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(x, y, I...);
+#else
+    const decltype(x < y) places = {I...};
+    return __builtin_shuffle(x, y, places);
+#endif
+}
+
+// x[0], y[0], x[1], y[1], ... of the lower, or of the upper, halves of two values.
 template <class V, int... I> INLINE V low_halves(V x, V y, std::integer_sequence<int, I...>) {
-    constexpr int L = sizeof...(I);
-    return __builtin_shufflevector(x, y, (I % 2 * L + I / 2)...);
+    return shuffled<(I % 2 * int(sizeof...(I)) + I / 2)...>(x, y);
 }
 template <class V, int... I> INLINE V high_halves(V x, V y, std::integer_sequence<int, I...>) {
     constexpr int L = sizeof...(I);
-    return __builtin_shufflevector(x, y, (I % 2 * L + L / 2 + I / 2)...);
+    return shuffled<(I % 2 * L + L / 2 + I / 2)...>(x, y);
 }
+
+// Exchanges the rows and columns of L values of L numbers.
 template <class V, int L> INLINE void transpose(V *rows) {
     using Lanes = std::make_integer_sequence<int, L>;
 #pragma GCC unroll 8

@@ -226,7 +226,9 @@ def _run_updates(
         states.append(replicas.state())
     for across, within in zip(*states, strict=True):
         alike = torch.equal if libraries.bits_are_those_of_any_layout() else torch.allclose
-        assert alike(across.nan_to_num(), within.nan_to_num()), "a fit has other numbers in lanes of its own"
+        assert alike(across.double().nan_to_num(), within.double().nan_to_num()), (
+            "a fit has other numbers in lanes of its own"
+        )
     return states[0], {node.target for node in graph.graph.nodes}
 
 

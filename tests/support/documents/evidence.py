@@ -57,13 +57,19 @@ def kept() -> pd.DataFrame:
     return found.cells.drop(columns=columns).merge(times[[*keys, *columns]], on=keys, how="left")
 
 
+def of_preset(rows: pd.DataFrame, preset: str) -> pd.DataFrame:
+    """Return the rows of a preset, or with `preset@hash` those of one of its protocols."""
+    name, _, protocol = preset.partition("@")
+    return rows[(rows["preset"] == name) & rows["protocol_hash"].str.startswith(protocol)]
+
+
 def problems_with(item: Item, numbers: Numbers, rows: pd.DataFrame) -> list[str]:
     """Return what is wrong with a value that a comment `rows` names, in sentences; nothing if it is right."""
     suite, preset = numbers.where
     if numbers.metric not in rows:
         return [f"there is no metric {numbers.metric!r}"]
     board = rows[[*KEYS, "status", numbers.metric]]
-    board = board[(board["suite"] == suite) & (board["preset"] == preset) & (board["status"] == "ok")]
+    board = of_preset(board[(board["suite"] == suite) & (board["status"] == "ok")], preset)
     board = board[board["dataset"].isin([name for name in set(board["dataset"]) if fnmatchcase(name, item.dataset)])]
     try:
         exact = _values(board, item.method, numbers.metric, numbers.statistic)

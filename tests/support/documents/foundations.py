@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from documents.evidence import matches
+from documents.evidence import matches, of_preset
 from documents.references import Item, Numbers, kind, numbers
 from documents.texts import Block
 from lockstep_bench.bench.experiment.code import identity_of
@@ -78,4 +78,4 @@ def _of_command(words: list[str], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _board(suite: str, preset: str, rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[(rows["suite"] == suite) & (rows["preset"] == preset)]
+    return of_preset(rows[rows["suite"] == suite], preset)

@@ -96,7 +96,7 @@ def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monke
     assert "the results folder holds other data than are here: 4 cells of houses" in changed.stderr
 
 
-def test_options_of_a_table_reach_workers_and_the_page(run, houses, tmp_path):
+def test_options_of_a_table_reach_workers_and_the_page(invoke, tmp_path):
     rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
     (tmp_path / "bare.csv").write_text("\n".join(rows))
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")

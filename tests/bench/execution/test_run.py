@@ -22,6 +22,7 @@ from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
 from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.bench.native import loop
 from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
@@ -203,7 +204,7 @@ def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
         raise NoCompiler("the cache of compiled loops is full")
 
     monkeypatch.setattr(native_training, "MIN_UPDATES", 1)
-    monkeypatch.setattr(native_training, "compile_loop", refuse)
+    monkeypatch.setattr(loop, "compiled", refuse)
     monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
     for split in (0, 1):
         result = outcome_of(job("map", split))

@@ -8,6 +8,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from lockstep_bench.leaderboards.__main__ import app
+from lockstep_bench.leaderboards.data import replicated
 from lockstep_bench.leaderboards.replications.comparison import replications
 from lockstep_bench.leaderboards.replications.report import COLUMNS, frame, show
 from lockstep_bench.shared.papers import entries as registry
@@ -66,7 +67,7 @@ def test_text_shows_numbers_where_they_are_asked_for(made):
 def command(folder, rows, entry, monkeypatch):
     """Run a command of the leaderboards on a folder that has rows of the entry and of another preset."""
     monkeypatch.setattr(registry, "entries", lambda: (entry(),))
-    monkeypatch.setattr("lockstep_bench.leaderboards.data.replicated.entries", lambda: (entry(),))
+    monkeypatch.setattr(replicated, "entries", lambda: (entry(),))
     out = folder(*rows, {"preset": "paper", "method": "vifa", "nmll": 1.0})
     return lambda name, *words: CliRunner().invoke(app, [name, str(out), *words])
 

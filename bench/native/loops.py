@@ -73,7 +73,7 @@ class _Block:
 
     @property
     def suffix(self) -> str:
-        """Of the names of its variables."""
+        """Suffix of the names of its variables."""
         return f"_{self.offset}" if self.offset else ""
 
 

@@ -1,10 +1,11 @@
 """A probe measures the real work, briefly."""
 
-import time
 from dataclasses import replace
 
 import pytest
+import torch
 
+from lockstep_bench.bench.costs import probe as module
 from lockstep_bench.bench.costs.batching import ASSUMED
 from lockstep_bench.bench.costs.probe import probe
 from lockstep_bench.bench.experiment.cells import Cell
@@ -13,34 +14,30 @@ from lockstep_bench.shared.protocol import Protocol
 
 QUICK = Protocol(epochs=2, trials=2, folds=3)
 CELL = Cell("uci", "diabetes", "map", 0, "p", QUICK, 0)
-BUSY_SECONDS = 0.005
 
 
-class Busy(MAP):
-    """Works for a known time at every update, one fit after the other."""
+class Counted(MAP):
+    """Counts its updates, of one fit after the other."""
 
-    name = "busy"
+    name = "counted"
     stackable = False
     batches_per_update = 3
+    made = 0
 
     def update(self, *arguments):
-        end = time.process_time() + BUSY_SECONDS
-        while time.process_time() < end:
-            pass
+        Counted.made += 1
         return super().update(*arguments)
 
 
-@pytest.fixture
-def busy(monkeypatch):
-    """A method whose updates take a known time has the place of every other."""
-    monkeypatch.setattr("lockstep_bench.methods.get", lambda name: Busy())
-
-
-# 442 rows, 398 to train on: 266 of 3 folds, 27 minibatches of 10 an epoch, 3 an update; 40 for the final fit.
-@pytest.mark.parametrize(("sampler", "updates"), [("random", 2 * 3 * 18 + 27), ("centre", 27)])
-def test_seconds_of_a_method_with_known_update_time(busy, sampler, updates):
-    cost = probe(replace(CELL, protocol=QUICK.changed(sampler=sampler)), None, "cpu")
-    assert updates * BUSY_SECONDS * 0.8 <= cost.seconds <= updates * BUSY_SECONDS * 2 + 1
+@pytest.mark.parametrize("sampler", ["random", "centre"])
+def test_seconds_are_those_of_the_run(monkeypatch, sampler):
+    """The clock shows updates alone, of a second each. The final fit has half as many again as those to folds."""
+    monkeypatch.setattr("lockstep_bench.methods.get", lambda name: Counted())
+    monkeypatch.setattr(module, "_clock", lambda device: float(Counted.made))
+    cell = replace(CELL, protocol=QUICK.changed(sampler=sampler))
+    seconds, _ = module._run(cell, 1000, None, torch.device("cpu"))  # more updates than any of its fits has
+    assert seconds > 2 * module.ALONE[1]
+    assert probe(cell, None, "cpu").seconds == pytest.approx(seconds, rel=0.15)
 
 
 def test_cost_has_memory_and_work():
@@ -50,9 +47,18 @@ def test_cost_has_memory_and_work():
     assert cost.work == CELL.work
 
 
-def test_streams_are_probed_by_shorter_ones():
-    long, short = (
-        Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "online-em-fa", 0, "p", Protocol(stream_length=length), 0)
-        for length in (100_000, 10)
-    )
-    assert probe(long, None, "cpu").seconds > probe(short, None, "cpu").seconds > 0
+def test_streams_are_probed_by_shorter_ones(monkeypatch):
+    """The clock shows how many vectors the streams had that ran."""
+    lengths: list[int] = []
+    run = module._run
+
+    def noted(cell, length, *others):
+        lengths.append(length)
+        return float(min(length, cell.protocol.stream_length)), run(cell, length, *others)[1]
+
+    monkeypatch.setattr(module, "_run", noted)
+    for length in (100_000, 10):
+        protocol = Protocol(stream_length=length)
+        cell = Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "online-em-fa", 0, "p", protocol, 0)
+        assert probe(cell, None, "cpu").seconds == length
+    assert max(lengths) == module.VECTORS[1]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop
+from lockstep_bench.shared.options import number
 
 MARGIN = 0.02
 
@@ -16,7 +17,8 @@ def edges(
     datasets: Annotated[str, only("--datasets", "data sets")] = "",
     methods: Annotated[str, only("--methods", "methods")] = "",
     margin: Annotated[
-        float, typer.Option("--margin", help="Distance from an end that counts as the edge.", min=0, max=0.5)
+        float,
+        typer.Option("--margin", callback=number, help="Distance from an end that counts as the edge.", min=0, max=0.5),
     ] = MARGIN,
 ) -> None:
     """Print where in their search ranges the tuned hyper-parameters lie, and which sit at an edge.

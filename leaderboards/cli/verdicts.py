@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.shared.options import number
 
 
 def rank(
@@ -82,14 +83,21 @@ def simulate(
     datasets: Annotated[int, typer.Option("--datasets", min=2, max=1000, help="Data sets.")] = 9,
     splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Splits of each data set.")] = 20,
     overlap: Annotated[
-        float, typer.Option("--overlap", min=0.05, max=0.95, help="Share of the rows that a split trains on.")
+        float,
+        typer.Option(
+            "--overlap", callback=number, min=0.05, max=0.95, help="Share of the rows that a split trains on."
+        ),
     ] = 0.9,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 1000,
     gap: Annotated[
-        float, typer.Option("--gap", min=0, help="How much better the best method is, in split standard deviations.")
+        float,
+        typer.Option(
+            "--gap", callback=number, min=0, help="How much better the best method is, in split standard deviations."
+        ),
     ] = 1.5,
     effect: Annotated[
-        float, typer.Option("--effect", min=0, help="Size of set effects, in split standard deviations.")
+        float,
+        typer.Option("--effect", callback=number, min=0, help="Size of set effects, in split standard deviations."),
     ] = 0.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draws.")] = 0,
     results: Annotated[

@@ -119,7 +119,7 @@ class Where:
         ),
     ] = None
     timeout: Annotated[
-        float | None,
+        int | None,
         Option(help="Seconds that a cell may take, at first and when it is retried.", min=1, max=LONGEST_SECONDS),
     ] = None
     cluster: Annotated[

@@ -57,7 +57,7 @@ class RunRequest:
     cluster: tuple[str, Tls] | None
     devices: tuple[str, ...]
     workers: int | None
-    timeout: float | None
+    timeout: int | None
     timing: bool
     longer: int | None
     dry_run: bool

@@ -412,3 +412,10 @@ def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
     assert leaderboards.export(results).set_index("metric").loc["nmll", "mean"] == 0.1
     assert run("publish", results, "--to", tmp_path / "site").exit_code == 0
     assert pd.read_parquet(tmp_path / "site" / "results" / "cells")["nmll"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("words", [("simulate", "--gap"), ("simulate", "--overlap"), ("edges", "r", "--margin")])
+def test_nan_is_refused_for_a_number(words):
+    result = run(*words, "nan")
+    assert result.exit_code == 2
+    assert "nan is not a number" in result.stderr

@@ -98,7 +98,7 @@ void double_normals(uint64_t *states, double *out, int count, int calls) { norma
 @pytest.fixture
 def empty_cache(monkeypatch, tmp_path):
     """The cache is a folder that is not there, and nothing is known of the compiler."""
-    known = compiler.compiler, compiler.target, libraries.obstacle
+    known = compiler.compiler, compiler.target, libraries.obstacle, libraries.lanes
     for function in known:
         function.cache_clear()
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))

@@ -96,6 +96,8 @@ class Method(Described, ABC):
 
     Attributes:
         batches_per_update: L, number of minibatches per update; an epoch has L times fewer updates.
+        full_batch: whether every update gets all training rows at once, as a single minibatch (`Batch.present`). Their
+            order is random, of each member its own, and the same at every update.
         members: number of independent fits, each with its seed and order of minibatches; their predictives are pooled.
         likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
         sweeps: whether `sweep` is called after the last update.
@@ -111,6 +113,7 @@ class Method(Described, ABC):
     """
 
     batches_per_update: int = 1
+    full_batch: bool = False
     members: int = 1
     likelihoods: tuple[str, ...] = KINDS
     sweeps: bool = False
@@ -183,6 +186,13 @@ class Method(Described, ABC):
     def proxy(self) -> "Method":
         """Return a cheaper method that ranks hyper-parameters alike, to be trained in tuning; by default itself."""
         return self
+
+    def updates(self, plan: Plan) -> int:
+        """Return the number of updates of a fit; by default as many as the protocol plans.
+
+        A chain has a length of its own, because a protocol's budget is that of an optimiser.
+        """
+        return plan.n_updates
 
     def phase(self, update: int, plan: Plan) -> Hashable:
         """Return what `update` may branch on as `step.phase`, for update number 1 to `plan.n_updates`."""

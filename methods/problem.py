@@ -41,10 +41,13 @@ class Batch(NamedTuple):
     Attributes:
         x: (L, M, P).
         y: (L, M).
+        present: (L, M), of a full batch: 1 for a training row and 0 for padding, whose x and y mean nothing; None where
+            every example is one.
     """
 
     x: Tensor
     y: Tensor
+    present: Tensor | None = None
 
 
 class Sweep(NamedTuple):
@@ -152,7 +155,15 @@ class Problem:
             batch: its x may have any number of leading axes before (M, P); all examples count alike.
         """
         x = batch.x.flatten(0, batch.y.ndim - 1)
-        return self.nll_of_outputs(self.network(weights, x), batch.y.flatten()).mean()
+        each = self.nll_of_outputs(self.network(weights, x), batch.y.flatten())
+        return each.mean() if batch.present is None else (batch.present.flatten() * each).sum() / batch.present.sum()
+
+    def log_posterior(self, weights: Tensor, batch: Batch) -> Tensor:
+        """Return log p(weights | training rows) under the prior N(0, I / prior_precision), up to a constant: ().
+
+        A full batch gives it exactly, a minibatch an unbiased estimate.
+        """
+        return -self.n_train * self.nll(weights, batch) - 0.5 * self.hparams.prior_precision * weights.square().sum()
 
     def expected_nll(self, samples: Tensor, batch: Batch) -> Tensor:
         """Return the mean of `nll` over weight samples (S, D): ()."""

@@ -176,10 +176,10 @@ class VIFA(Method):
 
         blocks: tuple[Tensor, ...]
         if stage and not stage.second:
-            of_mean, expected_nll = expected_gradient_of_mean(nll, q, noise, batch, problem.n_train)
+            of_mean, expected_nll = expected_gradient_of_mean(nll, q, noise, batch[:2], problem.n_train)
             blocks = (alpha * q.mean + of_mean)[None], torch.zeros_like(state.params[1:])
         else:
-            expected = expected_gradient(nll, q, noise, batch, problem.n_train)
+            expected = expected_gradient(nll, q, noise, batch[:2], problem.n_train)
             blocks, expected_nll = negative_elbo_gradient(q, expected, alpha), expected.value
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in blocks])
         pace = self._pace(problem, step)

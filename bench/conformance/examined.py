@@ -110,8 +110,7 @@ class Examined:
 
     def schedule(self, updates: int) -> Schedule:
         """Return a schedule of so many updates, however many minibatches each consumes."""
-        minibatches = updates * self.method.batches_per_update
-        return Schedule(len(TRAIN_ROWS), BATCH_SIZE, minibatches, self.method.batches_per_update, minibatches)
+        return Schedule.exactly(self.method, len(TRAIN_ROWS), BATCH_SIZE, updates)
 
     @staticmethod
     def predictives(fits: StackedFits) -> list[Predictive]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lockstep_bench.bench.native.row_orders import RowOrders
-from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.base import Method, Plan
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,28 @@ class Schedule:
     epochs: int
     batches_per_update: int
     max_minibatches: int | None = None
+
+    @classmethod
+    def of(
+        cls, method: Method, n_rows: int, batch_size: int, epochs: int, max_minibatches: int | None = None
+    ) -> "Schedule":
+        """Return the schedule of a method's fits; arguments as the attributes.
+
+        An epoch of a method of full batches is one update. Methods may have another number of updates than they would
+        have by epochs and minibatches (`Method.updates`).
+        """
+        size = n_rows if method.full_batch else batch_size
+        schedule = cls(n_rows, size, epochs, method.batches_per_update, max_minibatches)
+        updates = method.updates(schedule.plan)
+        if updates == schedule.plan.n_updates:
+            return schedule
+        return cls.exactly(method, n_rows, batch_size, updates)
+
+    @classmethod
+    def exactly(cls, method: Method, n_rows: int, batch_size: int, n_updates: int) -> "Schedule":
+        """Return the schedule of so many updates, however many minibatches each consumes."""
+        minibatches, size = n_updates * method.batches_per_update, n_rows if method.full_batch else batch_size
+        return cls(n_rows, size, minibatches, method.batches_per_update, minibatches)
 
     @property
     def minibatch(self) -> int:

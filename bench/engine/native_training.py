@@ -157,7 +157,7 @@ def _loops(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phas
     leaves, structure = tree_flatten(before)
     index = torch.zeros(model.method.batches_per_update, schedule.minibatch, dtype=torch.int64)
     noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
-    streams = ExampleInputs(data.x, data.y, index, noise, count)
+    streams = ExampleInputs(data.x, data.y, index, noise, count, model.method.full_batch)
     examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
     key = _key(stack, phase, examples)
     if key is not None and key in _LOOPS:

@@ -97,6 +97,11 @@ class Stack:
     def minibatches(self, schedule: Schedule) -> Iterator[np.ndarray]:
         """Yield for some updates after the other the rows (U, R, L, M) of every replica's L minibatches."""
         n_updates = schedule.plan.n_updates
+        if self.model.method.full_batch:
+            yield np.broadcast_to(
+                self._all_rows(schedule.minibatch), (n_updates, len(self.members), 1, schedule.minibatch)
+            )
+            return
         streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self.members, self._seeds("rows"), strict=True)]
         shape = self.model.method.batches_per_update, schedule.minibatch
         at_once = max(1, ROWS_AT_ONCE // (len(streams) * shape[0] * shape[1]))
@@ -106,6 +111,13 @@ class Stack:
             for number, stream in enumerate(streams):
                 rows[:, number] = stream.take(count * shape[0] * shape[1]).reshape(count, *shape)
             yield rows
+
+    def _all_rows(self, length: int) -> np.ndarray:
+        """Return every replica's training rows in a random order, (R, 1, `length`), as a full batch has them."""
+        pairs = zip(self.members, self._seeds("rows"), strict=True)
+        return side_by_side([RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs], length)[
+            :, None
+        ]
 
     def index(self, numbers: np.ndarray) -> Tensor:
         """Return row indices as a tensor on the data's device."""

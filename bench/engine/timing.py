@@ -56,9 +56,8 @@ class TimedFit:
         return Task("synthetic", likelihood, self.network)
 
     def schedule(self, method: Method, n_updates: int) -> Schedule:
-        """Return a schedule of so many updates."""
-        minibatches = n_updates * method.batches_per_update
-        return Schedule(self.n_rows, self.batch_size, minibatches, method.batches_per_update, minibatches)
+        """Return a schedule of so many updates, whatever length of its own the method has."""
+        return Schedule.exactly(method, self.n_rows, self.batch_size, n_updates)
 
     def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
         """Return by how many updates the longer training of a stack is longer."""

@@ -78,7 +78,7 @@ class Trainer:
         protocol, per_update = self.protocol, method.batches_per_update
         limits = protocol.max_minibatches, protocol.max_updates and protocol.max_updates * per_update
         limit = min((limit for limit in limits if limit), default=None)
-        return Schedule(largest, protocol.batch_size, round(protocol.epochs * self.effort), per_update, limit)
+        return Schedule.of(method, largest, protocol.batch_size, round(protocol.epochs * self.effort), limit)
 
 
 def stacked_trainer(

@@ -33,6 +33,7 @@ class ExampleInputs:
         index: (L, M), rows of the minibatches.
         noise: (T,), random numbers.
         count: (), number of the update.
+        full_batch: whether all updates read the same rows.
     """
 
     x: Tensor
@@ -40,6 +41,7 @@ class ExampleInputs:
     index: Tensor
     noise: Tensor
     count: Tensor
+    full_batch: bool = False
 
     def tensors(self) -> tuple[Tensor, ...]:
         """Return all of them, in the order of the attributes."""
@@ -54,11 +56,13 @@ class Loop:
         library: with the functions `run`, `width` and `workspace_bytes`.
         chains: leaves that exchange their memory with that of the next state of the first of them, after an update.
         layout: of the memory.
+        full_batch: whether all updates read the same rows.
     """
 
     library: ctypes.CDLL
     chains: tuple[tuple[int, ...], ...]
     layout: Layout
+    full_batch: bool
 
     def blocks_of(self, n_replicas: int) -> Lanes:
         """Return the blocks of so many replicas."""
@@ -92,8 +96,9 @@ class UpdateLoops:
             Value(tuple(leaf.shape), leaf.dtype, fixed=True, shared=True, pointer=pointer)
             for leaf, pointer in ((streams.x, "data_x"), (streams.y, "data_y"))
         ]
-        self._index, self._noise, self._count = (
-            Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)
+        self._index = Value(tuple(streams.index.shape), streams.index.dtype, fixed=streams.full_batch)
+        self._noise, self._count = (
+            Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.noise, streams.count)
         )
         self._state = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
         self._program = lower(
@@ -126,7 +131,7 @@ class UpdateLoops:
     def _compile(self, layout: Layout) -> Loop:
         streams = self._index, self._noise, self._count
         source = source_of(self._program, self._fixed, self._state, self._origins, *streams, layout)
-        return Loop(compiled(source), tuple(map(tuple, chains(self._origins))), layout)
+        return Loop(compiled(source), tuple(map(tuple, chains(self._origins))), layout, self._index.fixed)
 
 
 class Replicas:
@@ -166,12 +171,13 @@ class Replicas:
             rows: (U, R, L, M), rows of the minibatches of U updates.
             first_update: number of the first, 1 at the start of training.
         """
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        n_updates = len(rows)
+        rows = np.ascontiguousarray(rows[:1] if loop.full_batch else rows, dtype=np.int64)
         n_threads = min(torch.get_num_threads(), self._lanes.n_blocks)
         bounds = np.linspace(0, self._lanes.n_blocks, n_threads + 1).astype(int).tolist()
 
         def run(thread: int) -> None:
-            numbers = bounds[thread], bounds[thread + 1], len(rows), first_update, self._lanes.n_replicas
+            numbers = bounds[thread], bounds[thread + 1], n_updates, first_update, self._lanes.n_replicas
             workspace = aligned((loop.library.workspace_bytes(),), np.dtype(np.uint8))
             loop.library.run(
                 *map(ctypes.c_int64, numbers),
@@ -187,7 +193,7 @@ class Replicas:
                 list(pool.map(run, range(n_threads)))
         for chain in loop.chains:
             arrays = [self._next[chain[0]], *(self._state[number] for number in chain)]
-            turns = len(rows) % len(arrays)
+            turns = n_updates % len(arrays)
             turned = arrays[-turns:] + arrays[:-turns] if turns else arrays
             self._next[chain[0]] = turned[0]
             for number, array in zip(chain, turned[1:], strict=True):

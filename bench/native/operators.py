@@ -111,6 +111,7 @@ ELEMENTWISE: dict[object, Callable[..., str]] = {
     aten.neg.default: lambda n, a: f"-{a}",
     aten.reciprocal.default: lambda n, a: f"{n(1)} / {a}",
     aten.rsqrt.default: lambda n, a: f"{n(1)} / sqrt_({a})",
+    aten.ceil.default: lambda n, a: f"-floor_(-{a})",
     aten.square.default: lambda n, a: f"{a} * {a}",
     aten.special_ndtr.default: lambda n, a: f"ndtr_({a})",
     aten.special_ndtri.default: lambda n, a: f"ndtri_({a})",

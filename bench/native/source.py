@@ -72,7 +72,11 @@ def source_of(
     block_pointers, homes = _leaves(program, fixed, state, origins, layout)
     count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
     block_pointers.append(workspace.keep(index))
-    inputs = [f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);"]
+    inputs = []
+    if index.fixed:
+        block_pointers.append(f"load_rows<{index.size}>(index, rows, block, n_replicas);")
+    else:
+        inputs.append(f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);")
     if noise.size:
         place = f"generators + block * {4 + layout.slack} * {scale}"
         block_pointers += [workspace.keep(noise), f"Sfc64& generator = *(Sfc64*)({place});"]

@@ -89,7 +89,7 @@ class LinearProblem(NamedTuple):
         """
         hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}
         minibatches = updates * method.batches_per_update
-        schedule = Schedule(len(self.x), batch_size, minibatches, method.batches_per_update, minibatches)
+        schedule = Schedule.of(method, len(self.x), batch_size, minibatches, minibatches)
         fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]
         probes = self.probes
         data = Data.of(np.concatenate([self.x, probes]), np.concatenate([self.y, np.zeros(len(probes))]))

@@ -58,8 +58,7 @@ def fits(task: Task, method: Method, count: int = N_FITS) -> list[Fit]:
 
 
 def train(method: Method, which: list[Fit], task: Task = REGRESSION, updates: int = MIN_UPDATES, **options):
-    minibatches = updates * method.batches_per_update
-    schedule = Schedule(N_ROWS, 5, minibatches, method.batches_per_update, minibatches)
+    schedule = Schedule.exactly(method, N_ROWS, 5, updates)
     return train_stacked(method, task, data_of(task), which, schedule, **options)
 
 

@@ -1,0 +1,54 @@
+"""Draws that a chain keeps, and how far apart they must be to be worth something."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def started_draws(weights: Tensor, count: int) -> Tensor:
+    """Return the memory of a chain before its first draw, (`count`, D): copies of its start (D,)."""
+    return weights.expand(count, -1).clone()
+
+
+def with_draw(draws: Tensor, weights: Tensor) -> Tensor:
+    """Return the draws (K, D) with one more (D,) at the end and without the oldest."""
+    return torch.cat([draws[1:], weights[None]])
+
+
+def thinned(draws: Tensor, count: int) -> Tensor:
+    """Return at most `count` evenly spaced draws of (K, D)."""
+    if count >= len(draws):
+        return draws
+    return draws[[number * len(draws) // count for number in range(count)]]
+
+
+def autocorrelation_times(draws: Tensor) -> Tensor:
+    """Return how many draws of a chain (K, D) are worth one independent draw, for each weight: (D,).
+
+    The sum of the autocorrelations by Geyer's initial monotone sequence (Geyer 1992, section 3.3): pairs of adjacent
+    lags, as long as they are positive, none larger than the one before. It is at least 1 / log10(K) (Vehtari et al.
+    2021, section 3.2).
+    """
+    count = len(draws)
+    centred = draws - draws.mean(0)
+    variance = centred.square().mean(0)
+    total, last = torch.zeros_like(variance), torch.full_like(variance, math.inf)
+    positive, left_over = torch.ones_like(variance), torch.zeros_like(variance)
+    for lag in range(0, count - count % 2, 2):
+        even, odd = (_autocorrelation(centred, variance, each) for each in (lag, lag + 1))
+        left_over = torch.where(positive * (even + odd <= 0) > 0, even.clamp(min=0), left_over)
+        positive = positive * (even + odd > 0)
+        last = torch.minimum(last, even + odd)
+        total = total + positive * last
+    return (2 * total - 1 + left_over).clamp(min=1 / math.log10(count))
+
+
+def _autocorrelation(centred: Tensor, variance: Tensor, lag: int) -> Tensor:
+    """Return the autocorrelation at a lag, (D,), as of draws whose mean is estimated: the variance has K - 1 terms."""
+    count = len(centred)
+    if lag == 0:
+        return torch.ones_like(variance)
+    products = (centred[lag:] * centred[:-lag]).sum(0) / count
+    unbiased = variance * count / (count - 1)
+    return 1 - (unbiased - products) / variance.clamp(min=1e-30)

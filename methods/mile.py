@@ -1,0 +1,273 @@
+"""MILE, microcanonical Langevin ensembles: a chain of MCLMC from each network of a deep ensemble (Sommer et al. 2025).
+
+Each member is trained by Adam on the mean NLL of 85 % of its training rows, until its NLL of the others has not fallen
+for 20 updates. From its best weights a chain draws from
+
+    p(theta | D)  proportional to  p(D | theta) N(theta; 0, I / alpha)
+
+with all training rows in every gradient. Warm-up tunes the step length to a variance of the energy error that falls
+from 0.5 to 0.1 per weight (90 % of warm-up), then the length over which the velocity forgets its direction: first to
+the spread of the weights in the last ninth of these steps, then to 0.4 of what the chain travels in an autocorrelation
+time (10 %). Draws of all chains are pooled.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+
+from lockstep_bench.methods.api import (
+    MLP,
+    Adam,
+    Batch,
+    LogUniform,
+    Method,
+    Noise,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
+from lockstep_bench.methods.mcmc.mclmc import Chain, Tuning, started, stepped
+
+HELD_OUT, PATIENCE, WEIGHT_DECAY = 0.15, 20, 1e-4
+ENERGY_VARIANCES = 0.5, 0.1  # per weight, at the start and at the end of warm-up
+LEAST_LENGTH = 15.0
+TRAVELLED = 0.4  # of the way of an autocorrelation time
+WINDOW = 20  # most draws by which that time is estimated
+WHOLE_CHAINS = 100  # epochs of a protocol from which on chains have their full length
+LEAST_UPDATES = 24
+
+
+class MILEState(NamedTuple):
+    """State of a member.
+
+    Attributes:
+        optim: optimiser of the weights.
+        best: (D,), the weights of the lowest NLL of rows held out.
+        best_nll: (), that NLL.
+        waited: (), updates since then.
+        chain: its weights are those in training, too.
+        tuning: of the step length.
+        length: (), over which the velocity forgets its direction.
+        spread: (3, D), weighted sums of 1, theta and theta^2.
+        window: (W, D), draws at the end of warm-up.
+        draws: (K, D), those of the posterior.
+        energy: (2,), sums of 1 and of squared energy errors per weight, of sampling.
+    """
+
+    optim: Adam
+    best: Tensor
+    best_nll: Tensor
+    waited: Tensor
+    chain: Chain
+    tuning: Tuning
+    length: Tensor
+    spread: Tensor
+    window: Tensor
+    draws: Tensor
+    energy: Tensor
+
+
+class MILEPosterior(NamedTuple):
+    """Draws of one chain, and how it was tuned.
+
+    Attributes:
+        draws: (K, D).
+        step: (), the step length.
+        length: (), over which the velocity forgets its direction.
+        energy_variance: (), mean squared energy error of a step of sampling per weight.
+    """
+
+    draws: Tensor
+    step: Tensor
+    length: Tensor
+    energy_variance: Tensor
+
+
+class Phase(NamedTuple):
+    """What an update does.
+
+    Attributes:
+        stage: "train"; "start", which starts the chain; "tune"; "wait", which tunes the length; "step"; "keep", which
+            keeps a draw after its step.
+        first: number of the stage's first update.
+        middle: number of the update of warm-up from which on the spread of the weights is measured.
+        last: number of the stage's last update.
+    """
+
+    stage: str
+    first: int
+    middle: int
+    last: int
+
+
+@catalogued("mile")
+class MILE(Method):
+    """Microcanonical Langevin ensembles. Hyper-parameters: `prior_precision` (alpha), `lr` and the likelihood's.
+
+    Protocols of fewer than 100 epochs shorten all stages in proportion.
+
+    Args:
+        chains: number of members.
+        training: most updates of Adam.
+        warmup: steps of a chain before its draws.
+        draws: of each chain.
+        thinning: steps of a chain for each of its draws.
+    """
+
+    full_batch = True
+
+    def __init__(self, chains: int = 4, training: int = 1200, warmup: int = 100, draws: int = 250, thinning: int = 10):
+        self.members = chains
+        self.training, self.warmup, self.draws, self.thinning = training, warmup, draws, thinning
+
+    def proxy(self) -> "MILE":
+        return MILE(1, self.training, self.warmup, max(1, self.draws // 5), self.thinning)
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 1e-2),
+            "prior_precision": LogUniform(0.01, 10),
+            **task.likelihood.search_space(),
+        }
+
+    def excludes(self, task: Task) -> str | None:
+        if not isinstance(self.network(task), MLP):
+            return "each step of a chain needs all training rows"
+        return super().excludes(task)
+
+    def updates(self, plan: Plan) -> int:
+        share = min(1.0, plan.n_updates / WHOLE_CHAINS)
+        return max(LEAST_UPDATES, round(share * self._whole))
+
+    @property
+    def _whole(self) -> int:
+        return self.training + 1 + self.warmup + self.draws * self.thinning
+
+    def phase(self, update: int, plan: Plan) -> Phase:
+        share = plan.n_updates / self._whole
+        trained = max(1, round(share * self.training))
+        waits = max(4, int(0.1 * share * self.warmup))  # an autocorrelation takes a few draws
+        tuned = trained + 1 + max(2, round(0.9 * share * self.warmup))
+        middle, warmed = tuned - max(1, int(0.1 * share * self.warmup)), tuned + waits
+        if update <= trained:
+            return Phase("train", 1, 0, trained)
+        if update == trained + 1:
+            return Phase("start", update, 0, update)
+        if update <= tuned:
+            return Phase("tune", trained + 2, middle + 1, tuned)
+        if update <= warmed:
+            return Phase("wait", tuned + 1, 0, warmed)
+        every = max(1, (plan.n_updates - warmed) // self.draws)
+        keeps = (plan.n_updates - update) % every == 0
+        return Phase("keep" if keeps else "step", warmed + 1, 0, plan.n_updates)
+
+    def init(self, problem: Problem, noise: Noise) -> MILEState:
+        weights = problem.initial_weights(noise)
+        zero = weights.new_zeros(())
+        return MILEState(
+            optim=Adam.init(weights),
+            best=weights,
+            best_nll=zero + math.inf,
+            waited=zero,
+            chain=Chain(weights, torch.zeros_like(weights), torch.zeros_like(weights), zero),
+            tuning=Tuning.init(problem.hparams.lr),
+            length=zero + max(math.sqrt(problem.dim), LEAST_LENGTH),
+            spread=weights.new_zeros(3, problem.dim),
+            window=weights.new_zeros(min(WINDOW, max(4, self.warmup // 10)), problem.dim),
+            draws=weights.new_zeros(self.draws, problem.dim),
+            energy=weights.new_zeros(2),
+        )
+
+    def update(self, problem: Problem, state: MILEState, batch: Batch, noise: Noise, step: Step) -> MILEState:
+        phase = step.phase
+        assert isinstance(phase, Phase)
+        if phase.stage == "train":
+            return _trained(problem, state, batch, step)
+
+        def log_density(weights: Tensor) -> tuple[Tensor, Tensor]:
+            return grad_and_value(problem.log_posterior)(weights, batch)
+
+        if phase.stage == "start":
+            chain = started(log_density, state.best, noise)
+            return state._replace(chain=chain, draws=started_draws(chain.weights, self.draws))
+        if phase.stage == "wait":  # the spread of the weights is known
+            state = state._replace(length=torch.where(step.count == phase.first, _length(state.spread), state.length))
+        chain, error, finite = stepped(log_density, state.chain, state.tuning.step, state.length, noise)
+        state = state._replace(chain=chain)
+        if phase.stage == "tune":
+            return _tuned(state, error, finite, step.count, phase)
+        if phase.stage == "wait":
+            return _waited(state, step.count, phase)
+        energy = state.energy + torch.stack([torch.ones_like(error), error.square() / problem.dim])
+        draws = with_draw(state.draws, chain.weights) if phase.stage == "keep" else state.draws
+        return state._replace(energy=energy, draws=draws)
+
+    def finish(self, problem: Problem, state: MILEState) -> MILEPosterior:
+        n_steps, squares = state.energy
+        return MILEPosterior(state.draws, state.tuning.step, state.length, squares / n_steps.clamp(min=1))
+
+    def diagnostics(self, problem: Problem, posterior: MILEPosterior) -> dict[str, Tensor]:
+        return {name: value for name, value in posterior._asdict().items() if name != "draws"}
+
+    def sample(self, problem: Problem, posterior: MILEPosterior, noise: Noise, n_samples: int) -> Tensor:
+        return thinned(posterior.draws, n_samples)
+
+
+def _trained(problem: Problem, state: MILEState, batch: Batch, step: Step) -> MILEState:
+    """Return the state after an update of Adam with weight decay, unless the member has stopped."""
+    x, y = batch.x.flatten(0, 1), batch.y.flatten()
+    n_held_out = (HELD_OUT * problem.n_train).ceil()
+    places = torch.arange(len(y), device=y.device)
+    held_out = ((places >= problem.n_train - n_held_out) & (places < problem.n_train)).to(y)
+    used = (places < problem.n_train - n_held_out).to(y)
+
+    def nll(weights: Tensor) -> Tensor:
+        return (used * problem.nll_of_outputs(problem.network(weights, x), y)).sum() / used.sum()
+
+    weights = state.chain.weights
+    moved, optim = state.optim.step(weights, grad_and_value(nll)(weights)[0], problem.hparams.lr, step)
+    moved = moved - problem.hparams.lr * WEIGHT_DECAY * weights
+    outputs = problem.network(moved, x)
+    score = (held_out * problem.nll_of_outputs(outputs, y)).sum() / held_out.sum()
+    active = state.waited < PATIENCE
+    better = active & (score < state.best_nll)
+    return state._replace(
+        optim=optim,
+        best=torch.where(better, moved, state.best),
+        best_nll=torch.where(better, score, state.best_nll),
+        waited=torch.where(better, torch.zeros_like(score), state.waited + 1),
+        chain=state.chain._replace(weights=moved),
+    )
+
+
+def _tuned(state: MILEState, error: Tensor, finite: Tensor, count: Tensor, phase: Phase) -> MILEState:
+    """Return the state with the next step length, and in the last part of the stage with the spread of the weights."""
+    weights, (start, end) = state.chain.weights, ENERGY_VARIANCES
+    done = (count - phase.first) / (phase.last - phase.first + 2)
+    wanted = start - (start - end) * done
+    counted = torch.where(finite & (count >= phase.middle), state.tuning.step, torch.zeros_like(done))
+    spread = state.spread + counted * torch.stack([torch.ones_like(weights), weights, weights.square()])
+    return state._replace(tuning=state.tuning.after(error, finite, len(weights), wanted), spread=spread)
+
+
+def _length(spread: Tensor) -> Tensor:
+    """Return the root of the summed variances of the weights."""
+    mean, square = spread[1:] / spread[0].clamp(min=1e-30)
+    variance: Tensor = square - mean.square()
+    return variance.clamp(min=0).sum().sqrt()
+
+
+def _waited(state: MILEState, count: Tensor, phase: Phase) -> MILEState:
+    """Return the state with one more draw in the window, and at the end of the stage with the length by its times."""
+    every = max(1, (phase.last - phase.first + 1) // len(state.window))
+    taken = torch.remainder(phase.last - count, every) == 0
+    window = torch.where(taken, with_draw(state.window, state.chain.weights), state.window)
+    length = TRAVELLED * state.tuning.step * every * autocorrelation_times(window).mean()
+    return state._replace(window=window, length=torch.where(count == phase.last, length, state.length))

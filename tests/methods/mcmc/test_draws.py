@@ -1,0 +1,43 @@
+"""Draws that chains keep, and autocorrelation times against processes and estimates that are known."""
+
+import numpy as np
+import pytest
+import torch
+
+from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
+
+
+def autoregression(correlation: float, count: int, seed: int = 0) -> np.ndarray:
+    """Return x_t = correlation x_(t-1) + noise, whose autocorrelation time is (1 + correlation) / (1 - correlation)."""
+    noise, x = np.random.default_rng(seed).standard_normal(count), np.zeros(count)
+    for t in range(1, count):
+        x[t] = correlation * x[t - 1] + noise[t]
+    return x
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+def test_times_of_autoregressions_are_known(correlation):
+    chains = np.stack([autoregression(correlation, 400, seed) for seed in range(50)], axis=1)
+    times = autocorrelation_times(torch.tensor(chains))
+    assert times.shape == (50,)
+    assert float(times.mean()) == pytest.approx((1 + correlation) / (1 - correlation), rel=0.12)
+
+
+@pytest.mark.parametrize("count", [20, 61, 200])
+def test_times_are_those_of_arviz(count):
+    arviz = pytest.importorskip("arviz_stats.base.array").array_stats
+    chains = np.stack([autoregression(0.6, count, seed) for seed in range(20)], axis=1)
+    wanted = [count / float(arviz._ess(chain[None])) for chain in chains.T]
+    assert autocorrelation_times(torch.tensor(chains)).tolist() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_newest_draws_are_kept():
+    draws = started_draws(torch.zeros(2), 3)
+    for number in range(1, 6):
+        draws = with_draw(draws, torch.full((2,), float(number)))
+    assert draws.tolist() == [[3, 3], [4, 4], [5, 5]]
+
+
+@pytest.mark.parametrize(("count", "kept"), [(1, [0]), (2, [0, 3]), (3, [0, 2, 4]), (7, range(7)), (9, range(7))])
+def test_thinned_draws_are_evenly_spaced(count, kept):
+    assert thinned(torch.arange(7)[:, None], count).flatten().tolist() == list(kept)

@@ -99,6 +99,8 @@ class Method(Described, ABC):
         full_batch: whether every update gets all training rows at once, as a single minibatch (`Batch.present`). Their
             order is random, of each member its own, and the same at every update.
         members: number of independent fits, each with its seed and order of minibatches; their predictives are pooled.
+        chains: whether each member is a Markov chain. `sample` then returns its draws in their order, all of them where
+            at least as many are asked for.
         likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
         sweeps: whether `sweep` is called after the last update.
         one_pass: whether `predict` evaluates the network at x once for any number of samples. A large network then
@@ -115,6 +117,7 @@ class Method(Described, ABC):
     batches_per_update: int = 1
     full_batch: bool = False
     members: int = 1
+    chains: bool = False
     likelihoods: tuple[str, ...] = KINDS
     sweeps: bool = False
     one_pass: bool = False

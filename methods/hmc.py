@@ -25,6 +25,7 @@ from torch.func import vmap
 from lockstep_bench.methods.api import MLP, Batch, LogUniform, Method, Noise, Problem, Step, Sweep, Task
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc import nuts
+from lockstep_bench.methods.mcmc.draws import thinned
 
 CHAINS = 4
 PROXY_DEPTH = 8  # tree depth of the single chain of tuning
@@ -84,7 +85,7 @@ class HMC(Method):
     stackable = False
 
     def __init__(self, chains: int = CHAINS, max_tree_depth: int = nuts.MAX_TREE_DEPTH):
-        self.chains = chains
+        self.n_chains = chains
         self.max_tree_depth = max_tree_depth
 
     def proxy(self) -> "HMC":
@@ -128,7 +129,7 @@ class HMC(Method):
             prior_precision=float(problem.hparams.prior_precision),
             noise_precision=None if noise_precision is None else float(noise_precision),
             y_scale=float(problem.y_scale),
-            chains=self.chains,
+            chains=self.n_chains,
             max_tree_depth=self.max_tree_depth,
             warmup=half,
             draws=half,
@@ -136,7 +137,7 @@ class HMC(Method):
         )
         outputs = _outputs(problem, draws.weights, x)
         return HMCPosterior(
-            weights=_thinned(x.new_tensor(draws.weights).flatten(0, 1), KEPT),
+            weights=thinned(x.new_tensor(draws.weights).flatten(0, 1), KEPT),
             r_hat=x.new_tensor(float(nuts.r_hat(outputs).max())),
             effective_draws=x.new_tensor(float(nuts.effective_sample_size(outputs).min())),
             divergences=x.new_tensor(float(draws.divergences)),
@@ -147,7 +148,7 @@ class HMC(Method):
         return {name: value for name, value in posterior._asdict().items() if name != "weights"}
 
     def sample(self, problem: Problem, posterior: HMCPosterior, noise: Noise, n_samples: int) -> Tensor:
-        return _thinned(posterior.weights, n_samples)
+        return thinned(posterior.weights, n_samples)
 
 
 def _mlp(problem: Problem) -> MLP:
@@ -160,10 +161,3 @@ def _outputs(problem: Problem, weights: np.ndarray, x: Tensor) -> np.ndarray:
     draws = torch.as_tensor(weights, device=x.device)
     outputs = vmap(problem.network, (0, None), chunk_size=OUTPUTS_AT_ONCE)(draws.flatten(0, 1), x.to(draws))
     return torch.unflatten(outputs, 0, draws.shape[:2]).cpu().numpy()
-
-
-def _thinned(weights: Tensor, count: int) -> Tensor:
-    """Return at most `count` evenly spaced draws of `weights` (S, D)."""
-    if count >= len(weights):
-        return weights
-    return weights[torch.arange(count, device=weights.device) * len(weights) // count]

@@ -36,7 +36,6 @@ from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_dra
 from lockstep_bench.methods.mcmc.mclmc import Chain, Tuning, started, stepped
 
 HELD_OUT, PATIENCE, WEIGHT_DECAY = 0.15, 20, 1e-4
-ENERGY_VARIANCES = 0.5, 0.1  # per weight, at the start and at the end of warm-up
 LEAST_LENGTH = 15.0
 TRAVELLED = 0.4  # of the way of an autocorrelation time
 WINDOW = 20  # most draws by which that time is estimated
@@ -58,6 +57,7 @@ class MILEState(NamedTuple):
         spread: (3, D), weighted sums of 1, theta and theta^2.
         window: (W, D), draws at the end of warm-up.
         draws: (K, D), those of the posterior.
+        log_posteriors: (K,), up to a constant, at the draws.
         energy: (2,), sums of 1 and of squared energy errors per weight, of sampling.
     """
 
@@ -71,6 +71,7 @@ class MILEState(NamedTuple):
     spread: Tensor
     window: Tensor
     draws: Tensor
+    log_posteriors: Tensor
     energy: Tensor
 
 
@@ -79,12 +80,14 @@ class MILEPosterior(NamedTuple):
 
     Attributes:
         draws: (K, D).
+        log_posteriors: (K,), up to a constant, at the draws.
         step: (), the step length.
         length: (), over which the velocity forgets its direction.
         energy_variance: (), mean squared energy error of a step of sampling per weight.
     """
 
     draws: Tensor
+    log_posteriors: Tensor
     step: Tensor
     length: Tensor
     energy_variance: Tensor
@@ -119,16 +122,30 @@ class MILE(Method):
         warmup: steps of a chain before its draws.
         draws: of each chain.
         thinning: steps of a chain for each of its draws.
+        first_error: wanted variance of a step's energy error per weight, at the start of warm-up.
+        last_error: the same at its end. Smaller ones make draws less biased and chains slower.
     """
 
     full_batch = True
+    chains = True
 
-    def __init__(self, chains: int = 4, training: int = 1200, warmup: int = 100, draws: int = 250, thinning: int = 10):
+    def __init__(
+        self,
+        chains: int = 4,
+        training: int = 1200,
+        warmup: int = 5000,
+        draws: int = 250,
+        thinning: int = 40,
+        first_error: float = 0.5,
+        last_error: float = 0.1,
+    ):
         self.members = chains
         self.training, self.warmup, self.draws, self.thinning = training, warmup, draws, thinning
+        self.first_error, self.last_error = first_error, last_error
 
     def proxy(self) -> "MILE":
-        return MILE(1, self.training, self.warmup, max(1, self.draws // 5), self.thinning)
+        fewer = -(-self.draws // 2), -(-self.thinning // 4)
+        return MILE(1, self.training, self.warmup // 5, *fewer, self.first_error, self.last_error)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -182,6 +199,7 @@ class MILE(Method):
             spread=weights.new_zeros(3, problem.dim),
             window=weights.new_zeros(min(WINDOW, max(4, self.warmup // 10)), problem.dim),
             draws=weights.new_zeros(self.draws, problem.dim),
+            log_posteriors=weights.new_zeros(self.draws),
             energy=weights.new_zeros(2),
         )
 
@@ -196,25 +214,32 @@ class MILE(Method):
 
         if phase.stage == "start":
             chain = started(log_density, state.best, noise)
-            return state._replace(chain=chain, draws=started_draws(chain.weights, self.draws))
+            draws, log_posteriors = (started_draws(each, self.draws) for each in (chain.weights, chain.log_density))
+            return state._replace(chain=chain, draws=draws, log_posteriors=log_posteriors)
         if phase.stage == "wait":  # the spread of the weights is known
             state = state._replace(length=torch.where(step.count == phase.first, _length(state.spread), state.length))
         chain, error, finite = stepped(log_density, state.chain, state.tuning.step, state.length, noise)
         state = state._replace(chain=chain)
         if phase.stage == "tune":
-            return _tuned(state, error, finite, step.count, phase)
+            done = (step.count - phase.first) / (phase.last - phase.first + 2)
+            wanted = self.first_error + (self.last_error - self.first_error) * done
+            return _tuned(state, error, finite, wanted, step.count >= phase.middle)
         if phase.stage == "wait":
             return _waited(state, step.count, phase)
         energy = state.energy + torch.stack([torch.ones_like(error), error.square() / problem.dim])
-        draws = with_draw(state.draws, chain.weights) if phase.stage == "keep" else state.draws
-        return state._replace(energy=energy, draws=draws)
+        if phase.stage == "step":
+            return state._replace(energy=energy)
+        draws = with_draw(state.draws, chain.weights)
+        log_posteriors = with_draw(state.log_posteriors, chain.log_density)
+        return state._replace(energy=energy, draws=draws, log_posteriors=log_posteriors)
 
     def finish(self, problem: Problem, state: MILEState) -> MILEPosterior:
         n_steps, squares = state.energy
-        return MILEPosterior(state.draws, state.tuning.step, state.length, squares / n_steps.clamp(min=1))
+        variance = squares / n_steps.clamp(min=1)
+        return MILEPosterior(state.draws, state.log_posteriors, state.tuning.step, state.length, variance)
 
     def diagnostics(self, problem: Problem, posterior: MILEPosterior) -> dict[str, Tensor]:
-        return {name: value for name, value in posterior._asdict().items() if name != "draws"}
+        return {name: value for name, value in posterior._asdict().items() if value.ndim == 0}
 
     def sample(self, problem: Problem, posterior: MILEPosterior, noise: Noise, n_samples: int) -> Tensor:
         return thinned(posterior.draws, n_samples)
@@ -247,12 +272,10 @@ def _trained(problem: Problem, state: MILEState, batch: Batch, step: Step) -> MI
     )
 
 
-def _tuned(state: MILEState, error: Tensor, finite: Tensor, count: Tensor, phase: Phase) -> MILEState:
-    """Return the state with the next step length, and in the last part of the stage with the spread of the weights."""
-    weights, (start, end) = state.chain.weights, ENERGY_VARIANCES
-    done = (count - phase.first) / (phase.last - phase.first + 2)
-    wanted = start - (start - end) * done
-    counted = torch.where(finite & (count >= phase.middle), state.tuning.step, torch.zeros_like(done))
+def _tuned(state: MILEState, error: Tensor, finite: Tensor, wanted: Tensor, measured: Tensor) -> MILEState:
+    """Return the state with the next step length; where `measured`, the weights count for their spread."""
+    weights = state.chain.weights
+    counted = torch.where(finite & measured, state.tuning.step, torch.zeros_like(wanted))
     spread = state.spread + counted * torch.stack([torch.ones_like(weights), weights, weights.square()])
     return state._replace(tuning=state.tuning.after(error, finite, len(weights), wanted), spread=spread)
 

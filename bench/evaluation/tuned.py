@@ -14,6 +14,7 @@ from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.elbo import with_elbos
 from lockstep_bench.bench.evaluation.fits import SplitFits, stacks
+from lockstep_bench.bench.evaluation.mixing import with_mixing
 from lockstep_bench.bench.evaluation.scoring import Scorer, diverged
 from lockstep_bench.bench.evaluation.search import search_protocol, tune
 from lockstep_bench.bench.evaluation.trainer import Trainer
@@ -125,6 +126,7 @@ def fitted(
     trained = trainer.train(trainer.method, split, fits, split.largest.final, RECORDED_UPDATES)
     seconds = (now(trainer.device) - started - trained.record.seconds) / len(fits)
     reported = with_elbos(trained.diagnostics(), trained, trainer.data, trainer.protocol.samples)
+    reported = with_mixing(reported, trained)
     facts = dict(zip(tuned, _fit_facts(trained, reported, seconds), strict=True))
     return trained, [
         replace(outcome, fit=facts[number]) if number in facts else outcome for number, outcome in enumerate(known)

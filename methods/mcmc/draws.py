@@ -7,17 +7,17 @@ from torch import Tensor
 
 
 def started_draws(weights: Tensor, count: int) -> Tensor:
-    """Return the memory of a chain before its first draw, (`count`, D): copies of its start (D,)."""
-    return weights.expand(count, -1).clone()
+    """Return the memory of a chain before its first draw, (`count`, ...): copies of its start (...)."""
+    return weights.expand(count, *weights.shape).clone()
 
 
 def with_draw(draws: Tensor, weights: Tensor) -> Tensor:
-    """Return the draws (K, D) with one more (D,) at the end and without the oldest."""
+    """Return the draws (K, ...) with one more (...) at the end and without the oldest."""
     return torch.cat([draws[1:], weights[None]])
 
 
 def thinned(draws: Tensor, count: int) -> Tensor:
-    """Return at most `count` evenly spaced draws of (K, D)."""
+    """Return at most `count` evenly spaced draws of (K, ...)."""
     if count >= len(draws):
         return draws
     return draws[[number * len(draws) // count for number in range(count)]]

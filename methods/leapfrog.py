@@ -1,0 +1,252 @@
+"""Hamiltonian Monte Carlo with trajectories of a fixed number of leapfrog steps, many chains side by side.
+
+A trajectory starts from momentum r ~ N(0, I) and makes L leapfrog steps of length epsilon on the energy
+
+    H(theta, r) = -log p(theta | D) + |r|^2 / 2,
+
+each with one gradient of all training rows. Its end is accepted with probability min(1, exp(H(start) - H(end))), so
+draws are those of the posterior however wrong the steps are (Neal 2011, section 3). Warm-up tunes epsilon to an
+acceptance of 0.8 by dual averaging (Hoffman and Gelman 2014, section 3.2). Afterwards every trajectory has a length
+drawn from U(0.8, 1.2) epsilon L, so that none is a whole period of the posterior.
+
+Unlike those of NUTS, all trajectories are equally long: chains advance in lockstep, and none waits for the longest.
+Each chain starts from the posterior's mode that Adam has found from random weights.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+
+from lockstep_bench.methods.api import (
+    MLP,
+    Adam,
+    Batch,
+    LogUniform,
+    Method,
+    Noise,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.mcmc.draws import started_draws, thinned, with_draw
+
+ACCEPTANCE = 0.8
+SHRINKAGE, DELAY, FORGETTING = 0.05, 10, 0.75  # gamma, t0 and kappa of dual averaging
+FIRST_STEP = 1e-3
+JITTER = 0.2
+WHOLE_CHAINS = 100  # epochs of a protocol from which on chains have their full length
+LEAST_UPDATES = 24
+
+
+class StepLength(NamedTuple):
+    """Dual averaging of the logarithm of the step length.
+
+    Attributes:
+        log_step: (), of the next trajectory.
+        average: (), of the trajectories of sampling.
+        excess: (), running mean of the wanted acceptance less that of trajectories.
+        tuned: (), trajectories so far.
+    """
+
+    log_step: Tensor
+    average: Tensor
+    excess: Tensor
+    tuned: Tensor
+
+    def after(self, acceptance: Tensor) -> "StepLength":
+        """Return the averages after a trajectory that was accepted with a probability ()."""
+        count = self.tuned + 1
+        rate = 1 / (count + DELAY)
+        excess = (1 - rate) * self.excess + rate * (ACCEPTANCE - acceptance)
+        log_step = math.log(10 * FIRST_STEP) - count.sqrt() / SHRINKAGE * excess
+        weight = count**-FORGETTING
+        return StepLength(log_step, weight * log_step + (1 - weight) * self.average, excess, count)
+
+
+class Place(NamedTuple):
+    """A point of a chain: weights (D,), gradient (D,) and value () of the log posterior."""
+
+    weights: Tensor
+    gradient: Tensor
+    log_posterior: Tensor
+
+
+class LeapfrogState(NamedTuple):
+    """State of a chain.
+
+    Attributes:
+        optim: optimiser of the weights, before the chain starts.
+        place: the end of the trajectory so far.
+        momentum: (D,), there.
+        start: of the trajectory.
+        energy: (), there, H.
+        step: (), length of the trajectory's steps.
+        length: of steps.
+        draws: (K, D).
+        log_posteriors: (K,), up to a constant, at the draws.
+        accepted: (2,), sums of 1 and of the acceptance probability, of sampling.
+    """
+
+    optim: Adam
+    place: Place
+    momentum: Tensor
+    start: Place
+    energy: Tensor
+    step: Tensor
+    length: StepLength
+    draws: Tensor
+    log_posteriors: Tensor
+    accepted: Tensor
+
+
+class LeapfrogPosterior(NamedTuple):
+    """Draws of a chain.
+
+    Attributes:
+        draws: (K, D).
+        log_posteriors: (K,), up to a constant, at the draws.
+        step: (), the step length.
+        acceptance: (), mean acceptance probability of the trajectories of sampling.
+    """
+
+    draws: Tensor
+    log_posteriors: Tensor
+    step: Tensor
+    acceptance: Tensor
+
+
+@catalogued("hmc-leapfrog")
+class Leapfrog(Method):
+    """HMC with fixed trajectories. Hyper-parameters: `prior_precision` (alpha), `lr` of Adam and the likelihood's.
+
+    Protocols of fewer than 100 epochs shorten all stages in proportion.
+
+    Args:
+        chains: number of members.
+        training: updates of Adam before the chain.
+        warmup: trajectories that tune the step length.
+        draws: of each chain, one after each further trajectory.
+        steps: L, leapfrog steps of a trajectory.
+    """
+
+    full_batch = True
+    chains = True
+
+    def __init__(self, chains: int = 4, training: int = 1200, warmup: int = 100, draws: int = 200, steps: int = 64):
+        self.members = chains
+        self.training, self.warmup, self.draws, self.steps = training, warmup, draws, steps
+
+    def proxy(self) -> "Leapfrog":
+        return Leapfrog(1, self.training, -(-self.warmup // 2), -(-self.draws // 4), -(-self.steps // 2))
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 1e-2),
+            "prior_precision": LogUniform(0.01, 10),
+            **task.likelihood.search_space(),
+        }
+
+    def excludes(self, task: Task) -> str | None:
+        if not isinstance(self.network(task), MLP):
+            return "each step of a chain needs all training rows"
+        return super().excludes(task)
+
+    def updates(self, plan: Plan) -> int:
+        share = min(1.0, plan.n_updates / WHOLE_CHAINS)
+        return max(LEAST_UPDATES, round(share * self._whole))
+
+    @property
+    def _whole(self) -> int:
+        return self.training + 1 + (self.warmup + self.draws) * self.steps
+
+    def phase(self, update: int, plan: Plan) -> str:
+        """Return "train"; "start"; "leap"; "tune" or "keep" for the last step of a trajectory."""
+        share = plan.n_updates / self._whole
+        trained = max(1, round(share * self.training))
+        if update <= trained:
+            return "train"
+        if update == trained + 1:
+            return "start"
+        after, left = update - trained - 1, plan.n_updates - trained - 1
+        steps = max(1, min(self.steps, left // (self.warmup + self.draws)))
+        first = left % steps  # a shorter trajectory at the beginning
+        if (after - first) % steps:
+            return "leap"
+        return "tune" if after - first <= self.warmup / (self.warmup + self.draws) * left else "keep"
+
+    def init(self, problem: Problem, noise: Noise) -> LeapfrogState:
+        weights = problem.initial_weights(noise)
+        zero, nowhere = weights.new_zeros(()), torch.zeros_like(weights)
+        log_step = zero + math.log(FIRST_STEP)
+        place = Place(weights, nowhere, zero)
+        return LeapfrogState(
+            optim=Adam.init(weights),
+            place=place,
+            momentum=nowhere,
+            start=place,
+            energy=zero,
+            step=log_step.exp(),
+            length=StepLength(log_step, log_step, zero, zero),
+            draws=weights.new_zeros(self.draws, problem.dim),
+            log_posteriors=weights.new_zeros(self.draws),
+            accepted=weights.new_zeros(2),
+        )
+
+    def update(self, problem: Problem, state: LeapfrogState, batch: Batch, noise: Noise, step: Step) -> LeapfrogState:
+        def place_at(weights: Tensor) -> Place:
+            return Place(weights, *grad_and_value(problem.log_posterior)(weights, batch))
+
+        if step.phase == "train":
+            place = place_at(state.place.weights)
+            weights, optim = state.optim.step(place.weights, -place.gradient, problem.hparams.lr, step)
+            return state._replace(optim=optim, place=place._replace(weights=weights))
+        if step.phase == "start":
+            place = place_at(state.place.weights)
+            draws = started_draws(place.weights, self.draws)
+            state = state._replace(draws=draws, log_posteriors=started_draws(place.log_posterior, self.draws))
+            return _thrown(state, place, state.step, noise)
+        momentum = state.momentum + 0.5 * state.step * state.place.gradient
+        place = place_at(state.place.weights + state.step * momentum)
+        momentum = momentum + 0.5 * state.step * place.gradient
+        if step.phase == "leap":
+            return state._replace(place=place, momentum=momentum)
+        acceptance = torch.exp((state.energy - _energy(place, momentum)).clamp(max=0)).nan_to_num(0.0)
+        taken = noise.uniform(1)[0] < acceptance
+        place = Place(*(torch.where(taken, end, start) for end, start in zip(place, state.start, strict=True)))
+        if step.phase == "tune":
+            length = state.length.after(acceptance)
+            return _thrown(state._replace(length=length), place, length.log_step.exp(), noise)
+        state = state._replace(
+            draws=with_draw(state.draws, place.weights),
+            log_posteriors=with_draw(state.log_posteriors, place.log_posterior),
+            accepted=state.accepted + torch.stack([torch.ones_like(acceptance), acceptance]),
+        )
+        jitter = 1 + JITTER * (2 * noise.uniform(1)[0] - 1)
+        return _thrown(state, place, state.length.average.exp() * jitter, noise)
+
+    def finish(self, problem: Problem, state: LeapfrogState) -> LeapfrogPosterior:
+        count, accepted = state.accepted
+        step = state.length.average.exp()
+        return LeapfrogPosterior(state.draws, state.log_posteriors, step, accepted / count.clamp(min=1))
+
+    def diagnostics(self, problem: Problem, posterior: LeapfrogPosterior) -> dict[str, Tensor]:
+        return {"step": posterior.step, "acceptance": posterior.acceptance}
+
+    def sample(self, problem: Problem, posterior: LeapfrogPosterior, noise: Noise, n_samples: int) -> Tensor:
+        return thinned(posterior.draws, n_samples)
+
+
+def _energy(place: Place, momentum: Tensor) -> Tensor:
+    return 0.5 * momentum.square().sum() - place.log_posterior
+
+
+def _thrown(state: LeapfrogState, place: Place, step: Tensor, noise: Noise) -> LeapfrogState:
+    """Return the state at the start of a trajectory, with a random momentum."""
+    momentum = noise.normal(len(place.weights))
+    return state._replace(place=place, start=place, momentum=momentum, step=step, energy=_energy(place, momentum))

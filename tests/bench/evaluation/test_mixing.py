@@ -1,0 +1,44 @@
+"""How chains mix, against ArviZ on the same numbers."""
+
+import numpy as np
+import pytest
+import torch
+
+from lockstep_bench.bench.evaluation.mixing import _by_chain, _of_predictions, with_mixing
+from lockstep_bench.bench.reference.conjugate import orthogonal
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
+from lockstep_bench.methods.mile import MILE
+
+
+def test_predictions_of_a_chain_stay_together():
+    mean = torch.arange(12.0).reshape(6, 2)  # two chains of three draws, at two points
+    values = _by_chain(Normals(mean, torch.ones_like(mean)), 2)
+    assert values.shape == (2, 3, 2, 2)
+    assert values[1, 0, :, 0].tolist() == [6, 7]
+
+
+def test_predictions_that_never_change_are_left_out():
+    varying = np.random.default_rng(0).standard_normal((2, 50, 3))
+    values = np.stack([varying, np.ones_like(varying)], axis=-1)
+    found = _of_predictions(values)
+    assert found["r_hat"] == pytest.approx(float(r_hat(varying).max()))
+    assert found["effective_draws"] == pytest.approx(float(effective_sample_size(varying).min()))
+
+
+def test_chains_of_a_linear_model_agree():
+    problem = orthogonal(0, dim=3)
+    fits = problem.fit(MILE(warmup=1000, draws=200, thinning=4), 200, 10, range(2), lr=3e-3)
+    found = with_mixing([{"step": 1.0}, {"step": 2.0}], fits)
+    assert [values["step"] for values in found] == [1, 2]
+    for values in found:
+        assert 0.99 < values["r_hat_median"] <= values["r_hat"] < 1.1
+        assert 100 < values["effective_draws"] <= values["effective_draws_median"]
+        assert values["r_hat_log_posterior"] < 1.1
+
+
+def test_nothing_is_said_of_methods_without_chains():
+    problem = orthogonal(0, dim=3)
+    fits = problem.fit(MAP(), 20, 10, lr=3e-3)
+    assert with_mixing([{"a": 1.0}], fits) == [{"a": 1.0}]

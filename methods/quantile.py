@@ -13,7 +13,6 @@ to a least distance.
 
 import math
 from dataclasses import replace
-from typing import cast
 
 import torch
 from torch import Tensor
@@ -58,7 +57,7 @@ class SimultaneousQuantiles(RegressionByLoss):
 def quantiles(problem: Problem, weights: Tensor, x: Tensor, levels: Tensor) -> Tensor:
     """Return f (M,) at x (M, P) and levels (M,)."""
     standardised = math.sqrt(12) * (levels - 0.5)
-    return cast(Tensor, problem.network(weights, torch.cat([x, standardised[:, None]], dim=1)))[:, 0]
+    return problem.network(weights, torch.cat([x, standardised[:, None]], dim=1))[:, 0]
 
 
 def in_order(values: Tensor) -> Tensor:

@@ -112,6 +112,7 @@ ELEMENTWISE: dict[object, Callable[..., str]] = {
     aten.reciprocal.default: lambda n, a: f"{n(1)} / {a}",
     aten.rsqrt.default: lambda n, a: f"{n(1)} / sqrt_({a})",
     aten.ceil.default: lambda n, a: f"-floor_(-{a})",
+    aten.sgn.default: lambda n, a: f"sign_({a})",
     aten.square.default: lambda n, a: f"{a} * {a}",
     aten.special_ndtr.default: lambda n, a: f"ndtr_({a})",
     aten.special_ndtri.default: lambda n, a: f"ndtri_({a})",

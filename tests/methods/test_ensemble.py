@@ -12,6 +12,7 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.reference.conjugate import strong_prior
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.ensemble import ensemble_of
 from lockstep_bench.methods.map import MAP
@@ -80,9 +81,25 @@ def stack_of(method: Method, seed: int) -> StackedFits:
     return train_stacked(method, TASK, Data.of(x, x.sum(1)), fits, Schedule(15, 5, 4, 1))
 
 
-def test_an_ensemble_of_map_is_the_deep_ensemble():
-    ours, theirs = (stack_of(method, 3) for method in (methods.get("ensemble:map"), methods.get("deep-ensemble")))
+NAMED = {"deep-ensemble": "map", "multiswag": "swag", "laplace-mixture": "laplace"}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_ensembles_are_those_of_their_members(name):
+    ours, theirs = (stack_of(methods.get(each), 3) for each in (f"ensemble:{NAMED[name]}", name))
     torch.testing.assert_close(ours.posterior, theirs.posterior, rtol=0, atol=0)
+
+
+def test_a_mixture_of_laplaces_pools_the_exact_posteriors_of_a_linear_model():
+    problem = strong_prior(0)
+    stack = problem.fit(methods.get("laplace-mixture"), lr=0.02, updates=1500, batch_size=len(problem.x))
+    samples, exact = problem.weight_samples(stack, 20_000)[0], problem.posterior()
+    np.testing.assert_allclose(samples.mean(0), exact.mean, atol=0.03 * np.diag(exact.covariance).max() ** 0.5)
+    np.testing.assert_allclose(np.cov(samples.T), exact.covariance, atol=0.03 * exact.covariance.max())
+
+
+def test_members_of_a_deep_ensemble_differ():
+    ours = stack_of(methods.get("deep-ensemble"), 3)
     (pooled,) = ours.predict([np.arange(15, 20)], n_samples=5)
     assert pooled.mean.shape == (5, 5)
     assert seed_of(3, 0, "init") != seed_of(3, 1, "init")

@@ -15,10 +15,11 @@ from lockstep_bench.methods.problem import Task
 
 N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}
-REGRESSIONS = {"linear", "gp"}
+REGRESSIONS = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile"}
+PERCEPTRONS = {"mile", "batch-ensemble"}
 WITHOUT = {
-    "batch": {"slang", "slang-released"} | LARGE | REGRESSIONS,
-    "filter-response": LARGE | REGRESSIONS,
+    "batch": {"slang", "slang-released"} | LARGE | REGRESSIONS | PERCEPTRONS,
+    "filter-response": LARGE | REGRESSIONS | PERCEPTRONS,
 }
 
 

@@ -15,6 +15,7 @@ from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.predictive import Normals
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Task
 from lockstep_bench.methods.vifa import VIFA
@@ -46,7 +47,9 @@ def train(data: Data, which: list[Fit], method: Method, updates: int = 12, **opt
 
 
 def predictives(stack: StackedFits) -> list[torch.Tensor]:
-    return [one.mean for one in stack.predict([TEST] * len(stack.fits), 6)]
+    """Means of each fit's predictive, or locations, or quantiles."""
+    each = stack.predict([TEST] * len(stack.fits), 6)
+    return [one.mean if isinstance(one, Normals) else one[1] for one in each]
 
 
 @pytest.fixture(

@@ -39,14 +39,28 @@ TALL = numbers(6, 3, seed=9)
 ELEMENTWISE_CASES = {
     **{
         name: (getattr(torch, name), A)
-        for name in ("neg", "square", "exp", "expm1", "abs", "sign", "tanh", "sigmoid", "erf", "cos", "sin", "floor")
+        for name in (
+            "neg",
+            "square",
+            "exp",
+            "expm1",
+            "abs",
+            "sign",
+            "sgn",
+            "tanh",
+            "sigmoid",
+            "erf",
+            "cos",
+            "sin",
+            "floor",
+        )
     },
     **{name: (getattr(torch, name), POSITIVE) for name in ("reciprocal", "rsqrt", "log", "log1p", "sqrt", "round")},
     "ndtr": (torch.special.ndtr, A),
     "ndtri": (torch.special.ndtri, PART),
     **{
         f"{name} of doubles": (getattr(torch, name), DOUBLE)
-        for name in ("neg", "exp", "abs", "sign", "tanh", "sigmoid", "erf", "floor", "round", "relu")
+        for name in ("neg", "exp", "abs", "sign", "tanh", "sigmoid", "erf", "floor", "ceil", "round", "relu")
     },
     "mul": (torch.mul, A, B),
     "mul by a number": (lambda a: a * 2.5, A),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lockstep_bench import methods
-from lockstep_bench.methods import api, full_covariance_vi, hmc, laplace, slang
+from lockstep_bench.methods import api, full_covariance_vi, hmc, laplace, slang, vbll
 from lockstep_bench.methods.base import Described, Method
 from lockstep_bench.methods.catalogue.rows import rows
 from lockstep_bench.methods.vifa import VIFA
@@ -52,6 +52,7 @@ def test_methods_import_offered_names_from_the_api(module):
         ("fcg-vi", full_covariance_vi.MAX_WEIGHTS),
         ("laplace-full", laplace.MAX_UNCERTAIN),
         ("hmc", hmc.MAX_WEIGHTS),
+        ("vbll", vbll.MAX_WEIGHTS),
     ],
 )
 def test_limits_of_cards_equal_those_of_the_code(name, most):

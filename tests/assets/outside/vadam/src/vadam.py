@@ -1,13 +1,14 @@
-"""IVON: a diagonal natural-gradient method.
+"""Vadam: variational inference by weight perturbation in Adam.
 
-q(theta) = N(m, diag(s^2)), s^2 = 1 / (N h + alpha), maximises the ELBO. With a weight sample theta = m + s eps, the
-minibatch gradient g of the mean NLL at theta and the estimate h' = g eps / s of its Hessian's diagonal, an update is
+q(theta) = N(m, diag(1 / (N h + alpha))) approximately maximises the ELBO. With g the minibatch gradient of the mean NLL
+at a sample of q, an update is
 
-    G <- b1 G + (1 - b1) g
-    h <- b2 h + (1 - b2) h' + (1 - b2)^2 / 2 (h - h')^2 / (h + alpha / N)
-    m <- m - lr (G / (1 - b1^t) + alpha m / N) / (h + alpha / N)
+    G <- b1 G + (1 - b1) (g + alpha m / N)
+    h <- b2 h + (1 - b2) g^2
+    m <- m - lr (G / (1 - b1^t)) / (sqrt(h) + alpha / N)
 
-(Shen et al. 2024, Algorithm 1). The last term of the second line keeps h + alpha / N positive.
+(Khan et al. 2018, Figure 1, where h starts at 0 and is divided by 1 - b2^t; here it starts at `hess_init`). The square
+of a minibatch's gradient stands for the Hessian's diagonal.
 """
 
 import math
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from lockstep_bench.methods.api import LogUniform, Method, Paper, grad_and_value, kl_diagonal
 
-MOMENTUM, HESSIAN_DECAY = 0.9, 0.999
+MEAN_DECAY, HESSIAN_DECAY = 0.9, 0.999
 
 
 class State(NamedTuple):
@@ -35,19 +36,20 @@ class State(NamedTuple):
     hessian: Tensor
 
 
-class IVON(Method):
-    """Improved variational online Newton. Hyper-parameters: `lr`, `hess_init`, `prior_precision`, the likelihood's."""
+class Vadam(Method):
+    """Variational Adam. Hyper-parameters: `lr`, `hess_init`, `prior_precision` and the likelihood's."""
 
-    name = "ivon"
-    title = "IVON"
-    paper = Paper("Shen et al. 2024", "Variational Learning is Effective for Large Deep Networks")
+    name = "vadam"
+    title = "Vadam"
+    paper = Paper("Khan et al. 2018", "Fast and Scalable Bayesian Deep Learning by Weight-Perturbation in Adam")
     objective = r"\min_{m, s} \; E_q[-\log\, p(D \mid \theta)] + \operatorname{KL}(q \,\|\, N(0, I / \alpha))"
-    idea = "The posterior's precision is a diagonal of the Hessian, estimated from gradients at perturbed weights."
+    idea = "Adam takes its gradients at weights drawn from a Gaussian, whose precision is Adam's mean squared gradient."
     covariance = "diagonal"
+    spread_caveat = "the square of a minibatch's gradient stands for the Hessian"
 
     def search_space(self, task):
         return {
-            "lr": LogUniform(0.01, 0.1),
+            "lr": LogUniform(1e-3, 3e-2),
             "hess_init": LogUniform(0.1, 10),
             "prior_precision": LogUniform(0.01, 10),
             **task.likelihood.search_space(),
@@ -62,13 +64,10 @@ class IVON(Method):
         sd, unit = self.sd(problem, state.hessian), noise.normal(problem.dim)
         gradient, nll = grad_and_value(problem.nll)(state.mean + sd * unit, batch)
 
-        momentum = torch.lerp(gradient, state.gradient, MOMENTUM)
-        estimate, rate = gradient * unit / sd, 1 - HESSIAN_DECAY
-        precision = state.hessian + decay
-        correction = 0.5 * rate**2 * (state.hessian - estimate).square() / precision
-        hessian = torch.lerp(state.hessian, estimate, rate) + correction
-        unbiased = momentum / -torch.expm1(step.count * math.log(MOMENTUM))
-        mean = state.mean - problem.hparams.lr * (unbiased + decay * state.mean) / (hessian + decay)
+        momentum = torch.lerp(gradient + decay * state.mean, state.gradient, MEAN_DECAY)
+        hessian = torch.lerp(gradient.square(), state.hessian, HESSIAN_DECAY)
+        unbiased = momentum / -torch.expm1(step.count * math.log(MEAN_DECAY))
+        mean = state.mean - problem.hparams.lr * unbiased / (hessian.sqrt() + decay)
 
         negative_elbo = problem.n_train * nll + kl_diagonal(state.mean, sd.log(), alpha)
         return State(mean, momentum, hessian), {"elbo": problem.elbo(negative_elbo)}

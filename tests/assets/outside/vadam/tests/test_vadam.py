@@ -1,10 +1,10 @@
 """The method keeps the contract of lockstep-bench."""
 
-from ivon import IVON
+from vadam import Vadam
 
 from lockstep_bench.bench.conformance import check
 
 
 def test_method_passes_the_conformance_checks():
-    broken = [f"{finding.check}: {finding.detail}" for finding in check(IVON()) if not finding.passed]
+    broken = [f"{finding.check}: {finding.detail}" for finding in check(Vadam()) if not finding.passed]
     assert not broken, "\n".join(broken)

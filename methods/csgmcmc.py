@@ -9,7 +9,7 @@ SGHMC with the friction a = 0.1 (cSGHMC); with a = 1 it is SGLD (cSGLD). Update 
     h = lr / 2 (cos(pi r) + 1),      r = mod(k - 1, ceil(T / M)) / ceil(T / M)
 
 (their eq. 1). While r < beta there is no noise (their Algorithm 1). Draws are kept at equal distances in the rest of
-each cycle. In their experiments on images M = 4, and beta = 0.8.
+each cycle. The objective is not recorded: it falls to the end of every cycle, converged or not.
 """
 
 import math
@@ -58,7 +58,8 @@ class Stage(NamedTuple):
 class CyclicalSGMCMC(MinibatchChains):
     """Cyclical SGHMC. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
-    Gradients are clipped to norm 10, which keeps chains finite whose step is too large.
+    Gradients are clipped to norm 10, which keeps chains finite whose step is too large. Where it
+    binds, chains are hotter than the posterior.
 
     Args:
         chains, passes, draws: see `methods.training.chains.MinibatchChains`.
@@ -100,20 +101,18 @@ class CyclicalSGMCMC(MinibatchChains):
         weights = problem.initial_weights(noise)
         return Cyclical(weights, torch.zeros_like(weights), Kept.init(weights, self.draws))
 
-    def update(
-        self, problem: Problem, state: Cyclical, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[Cyclical, dict[str, Tensor]]:
+    def update(self, problem: Problem, state: Cyclical, batch: Batch, noise: Noise, step: Step) -> Cyclical:
         stage = cast(Stage, step.phase)
         done = torch.remainder(step.count - 1, stage.cycle) / stage.cycle
         rate = 0.5 * problem.hparams.lr * (torch.cos(math.pi * done) + 1)
-        gradient, objective = gradient_and_objective(problem, state.weights, batch)
+        gradient, _ = gradient_and_objective(problem, state.weights, batch)
         velocity = (1 - self.friction) * state.velocity - rate * clip_norm(gradient, MAX_GRADIENT_NORM)
         if stage.samples:
             variance = 2 * self.friction * rate / (problem.n_train * problem.scale)
             velocity = velocity + variance.sqrt() * noise.normal(problem.dim)
         weights = state.weights + velocity
         kept = state.kept.add(weights) if stage.keeps else state.kept
-        return Cyclical(weights, velocity, kept), {"objective": objective}
+        return Cyclical(weights, velocity, kept)
 
     def finish(self, problem: Problem, state: Cyclical) -> Tensor:
         return state.kept.draws

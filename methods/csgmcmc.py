@@ -82,7 +82,7 @@ class CyclicalSGMCMC(MinibatchChains):
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
-            "lr": LogUniform(0.1 * self.friction, 3 * self.friction),
+            "lr": LogUniform(0.01 * self.friction, self.friction),
             "prior_precision": LogUniform(0.01, 10),
             **task.likelihood.search_space(),
         }

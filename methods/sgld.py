@@ -123,8 +123,8 @@ class SGLD(MinibatchChains):
 class PSGLD(SGLD):
     """SGLD in which the running root mean square of its gradient scales the step of each weight.
 
-    The derivative of the preconditioner is left out, and the spread of linear models is too large by up to a quarter. It
-    is less with a longer memory.
+    The derivative of the preconditioner is left out, and chains are hotter than the posterior. They are less so with a
+    longer memory.
 
     Args:
         chains, passes, draws, last_step, burn_in: see `SGLD`.

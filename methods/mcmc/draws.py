@@ -12,11 +12,11 @@ class Kept(NamedTuple):
 
     Attributes:
         draws: (K, D).
-        count: (), the number of draws so far.
+        so_far: (), the number of draws so far.
     """
 
     draws: Tensor
-    count: Tensor
+    so_far: Tensor
 
     @classmethod
     def init(cls, weights: Tensor, count: int) -> "Kept":
@@ -25,8 +25,8 @@ class Kept(NamedTuple):
 
     def add(self, weights: Tensor) -> "Kept":
         """Return the memory with one more draw (D,)."""
-        draws = torch.where(self.count == 0, weights[None], with_draw(self.draws, weights))
-        return Kept(draws, self.count + 1)
+        draws = torch.where(self.so_far == 0, weights[None], with_draw(self.draws, weights))
+        return Kept(draws, self.so_far + 1)
 
 
 def started_draws(weights: Tensor, count: int) -> Tensor:

@@ -34,13 +34,12 @@ from lockstep_bench.methods.api import (
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
 from lockstep_bench.methods.mcmc.mclmc import Chain, Tuning, started, stepped
+from lockstep_bench.methods.training.chains import chain_updates
 
 HELD_OUT, PATIENCE, WEIGHT_DECAY = 0.15, 20, 1e-4
 LEAST_LENGTH = 15.0
 TRAVELLED = 0.4  # of the way of an autocorrelation time
 WINDOW = 20  # most draws by which that time is estimated
-WHOLE_CHAINS = 100  # epochs of a protocol from which on chains have their full length
-LEAST_UPDATES = 24
 
 
 class MILEState(NamedTuple):
@@ -160,8 +159,7 @@ class MILE(Method):
         return super().excludes(task)
 
     def updates(self, plan: Plan) -> int:
-        share = min(1.0, plan.n_updates / WHOLE_CHAINS)
-        return max(LEAST_UPDATES, round(share * self._whole))
+        return chain_updates(plan, self._whole)
 
     @property
     def _whole(self) -> int:

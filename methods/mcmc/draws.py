@@ -1,9 +1,32 @@
 """Draws that a chain keeps, and how far apart they must be to be worth something."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+
+class Kept(NamedTuple):
+    """The newest draws of a chain, and copies of its first draw in front of them until there are K.
+
+    Attributes:
+        draws: (K, D).
+        so_far: (), the number of draws so far.
+    """
+
+    draws: Tensor
+    so_far: Tensor
+
+    @classmethod
+    def init(cls, weights: Tensor, count: int) -> "Kept":
+        """Return the memory for `count` draws before the first; `weights` (D,) are any."""
+        return cls(started_draws(weights, count), torch.zeros_like(weights[0]))
+
+    def add(self, weights: Tensor) -> "Kept":
+        """Return the memory with one more draw (D,)."""
+        draws = torch.where(self.so_far == 0, weights[None], with_draw(self.draws, weights))
+        return Kept(draws, self.so_far + 1)
 
 
 def started_draws(weights: Tensor, count: int) -> Tensor:

@@ -41,3 +41,33 @@ def batches():
 def torchvision() -> ModuleType:
     """torchvision, also where its compiled operators do not fit the installed torch."""
     return vision.torchvision()
+
+
+@pytest.fixture
+def log_posterior(problem):
+    """Log posterior of a minibatch, up to a constant, written out: N times the mean log density, and the prior."""
+
+    def log_density(weights: torch.Tensor, batch: Batch) -> torch.Tensor:
+        precision = problem.hparams.noise_precision * problem.y_scale**2
+        squares = (problem.network(weights, batch.x[0])[:, 0] - batch.y[0]) ** 2
+        prior = -0.5 * problem.hparams.prior_precision * weights @ weights
+        return -problem.n_train * 0.5 * precision * squares.mean() + prior
+
+    return log_density
+
+
+@pytest.fixture
+def gradient_of(log_posterior):
+    """Gradient of the log posterior of a minibatch, (D,), by autograd."""
+
+    def gradient(weights: torch.Tensor, batch: Batch) -> torch.Tensor:
+        leaf = weights.clone().requires_grad_()
+        return torch.autograd.grad(log_posterior(leaf, batch), leaf)[0]
+
+    return gradient
+
+
+@pytest.fixture
+def posteriors() -> ModuleType:
+    """The samplers of the package posteriors, which is no requirement of the tests."""
+    return pytest.importorskip("posteriors").sgmcmc

@@ -19,6 +19,9 @@ WITHOUT = {
     "linear": "has a closed form",
     "gp": "is fitted in one call",
     "hmc": "draws samples, and reports R-hat",
+    "mile": "draws samples",
+    "csgmcmc": "has one that falls in each cycle, and draws samples",
+    "csgld": "has one that falls in each cycle, and draws samples",
 }
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(8,)))
 

@@ -33,9 +33,9 @@ def outside(tmp_path_factory) -> dict[str, dict]:
     shutil.copytree(OUTSIDE, folder / "work", dirs_exist_ok=True)
     text = (ROOT / "docs" / "foreign-libraries.md").read_text(encoding="utf-8")
     install, _, run = [line.strip() for line in text.splitlines() if line.startswith("    p")][:3]
-    shell(f"{install} -e boosted -e vadam -e sgld")
+    shell(f"{install} -e boosted -e vadam -e langevin")
     few = "--splits 0 --trials 2 --folds 2 --epochs 1 --workers 1 --out results"
-    shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))},boosted,vadam,sgld {few}")
+    shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))},boosted,vadam,langevin {few}")
     results = folder / "work" / "results"
     rows = {row["method"]: row for row in pq.read_table(results / "cells").to_pylist()}
     for method, row in rows.items():

@@ -10,7 +10,7 @@ from lockstep_bench.bench import conformance
 
 ROOT = Path(__file__).resolve().parents[3]
 OUTSIDE = ROOT / "tests" / "assets" / "outside"
-CLASSES = {"vadam": "Vadam", "sgld": "SGLD"}
+CLASSES = {"vadam": "Vadam", "langevin": "SGLD"}
 SLOW = ("trains natively", "cost")
 
 
@@ -27,7 +27,7 @@ def test_conformance_checks_pass(name, monkeypatch):
 @pytest.mark.xdist_group("outside")
 def test_installed_packages_run(outside):
     outcomes = {(name, outside[name]["status"], outside[name]["checked"]) for name in CLASSES}
-    assert outcomes == {("vadam", "ok", "not checked"), ("sgld", "ok", "not checked")}
+    assert outcomes == {("vadam", "ok", "not checked"), ("langevin", "ok", "not checked")}
 
 
 @pytest.mark.slow

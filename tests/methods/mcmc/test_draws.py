@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
+from lockstep_bench.methods.mcmc.draws import Kept, autocorrelation_times, started_draws, thinned, with_draw
 
 
 def autoregression(correlation: float, count: int, seed: int = 0) -> np.ndarray:
@@ -36,6 +36,15 @@ def test_newest_draws_are_kept():
     for number in range(1, 6):
         draws = with_draw(draws, torch.full((2,), float(number)))
     assert draws.tolist() == [[3, 3], [4, 4], [5, 5]]
+
+
+def test_first_draw_stands_for_those_that_are_missing():
+    kept = Kept.init(torch.zeros(1), 3)
+    seen = []
+    for number in range(1, 6):
+        kept = kept.add(torch.tensor([float(number)]))
+        seen.append(kept.draws.flatten().tolist())
+    assert seen == [[1, 1, 1], [1, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
 
 
 @pytest.mark.parametrize(("count", "kept"), [(1, [0]), (2, [0, 3]), (3, [0, 2, 4]), (7, range(7)), (9, range(7))])

@@ -33,7 +33,7 @@ class State(NamedTuple):
 class SGLD(Method):
     """SGLD at a constant rate. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
 
-    name = "sgld"
+    name = "langevin"
     title = "SGLD, 16 draws"
     paper = Paper("Welling and Teh 2011", "Bayesian Learning via Stochastic Gradient Langevin Dynamics")
     objective = r"\theta_{t+1} = \theta_t + \frac{\epsilon}{2} \nabla \log\, p(\theta_t, D) + \sqrt{\epsilon}\, \eta_t"

@@ -1,6 +1,6 @@
 """The method keeps the contract of lockstep-bench."""
 
-from sgld import SGLD
+from langevin import SGLD
 
 from lockstep_bench.bench.conformance import check
 

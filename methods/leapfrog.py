@@ -35,13 +35,12 @@ from lockstep_bench.methods.api import (
 )
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc.draws import started_draws, thinned, with_draw
+from lockstep_bench.methods.training.chains import chain_updates
 
 ACCEPTANCE = 0.8
 SHRINKAGE, DELAY, FORGETTING = 0.05, 10, 0.75  # gamma, t0 and kappa of dual averaging
 FIRST_STEP = 1e-3
 JITTER = 0.2
-WHOLE_CHAINS = 100  # epochs of a protocol from which on chains have their full length
-LEAST_UPDATES = 24
 
 
 class StepLength(NamedTuple):
@@ -158,8 +157,7 @@ class Leapfrog(Method):
         return super().excludes(task)
 
     def updates(self, plan: Plan) -> int:
-        share = min(1.0, plan.n_updates / WHOLE_CHAINS)
-        return max(LEAST_UPDATES, round(share * self._whole))
+        return chain_updates(plan, self._whole)
 
     @property
     def _whole(self) -> int:

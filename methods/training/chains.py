@@ -60,6 +60,7 @@ class MinibatchChains(Method):
     """
 
     constant_rate = True
+    chains = True
 
     def __init__(self, chains: int, passes: int, draws: int):
         self.members, self.passes, self.draws = chains, passes, draws

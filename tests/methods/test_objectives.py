@@ -20,6 +20,7 @@ WITHOUT = {
     "gp": "is fitted in one call",
     "hmc": "draws samples, and reports R-hat",
     "mile": "draws samples",
+    "hmc-leapfrog": "draws samples",
     "csgmcmc": "has one that falls in each cycle, and draws samples",
     "csgld": "has one that falls in each cycle, and draws samples",
 }

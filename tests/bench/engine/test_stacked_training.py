@@ -41,8 +41,7 @@ def fits(method: Method | None = None) -> list[Fit]:
 
 
 def train(data: Data, which: list[Fit], method: Method, updates: int = 12, **options) -> StackedFits:
-    minibatches = updates * method.batches_per_update
-    schedule = Schedule(40, 7, minibatches, method.batches_per_update, minibatches)
+    schedule = Schedule.exactly(method, 40, 7, updates)
     return train_stacked(method, TASK, data, which, schedule, **{"dtype": torch.float64} | options)
 
 

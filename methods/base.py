@@ -194,6 +194,9 @@ class Method(Described, ABC):
         """Return the number of updates of a fit; by default as many as the protocol plans.
 
         A chain has a length of its own, because a protocol's budget is that of an optimiser.
+
+        Args:
+            plan: what the protocol plans, with its minibatches, also for a method of full batches.
         """
         return plan.n_updates
 

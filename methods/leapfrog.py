@@ -35,7 +35,7 @@ from lockstep_bench.methods.api import (
 )
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc.draws import started_draws, thinned, with_draw
-from lockstep_bench.methods.training.chains import chain_updates
+from lockstep_bench.methods.training.chains import full_batch_updates
 
 ACCEPTANCE = 0.8
 SHRINKAGE, DELAY, FORGETTING = 0.05, 10, 0.75  # gamma, t0 and kappa of dual averaging
@@ -157,7 +157,7 @@ class Leapfrog(Method):
         return super().excludes(task)
 
     def updates(self, plan: Plan) -> int:
-        return chain_updates(plan, self._whole)
+        return full_batch_updates(plan, self._whole)
 
     @property
     def _whole(self) -> int:

@@ -34,7 +34,7 @@ from lockstep_bench.methods.api import (
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
 from lockstep_bench.methods.mcmc.mclmc import Chain, Tuning, started, stepped
-from lockstep_bench.methods.training.chains import chain_updates
+from lockstep_bench.methods.training.chains import full_batch_updates
 
 HELD_OUT, PATIENCE, WEIGHT_DECAY = 0.15, 20, 1e-4
 LEAST_LENGTH = 15.0
@@ -159,7 +159,7 @@ class MILE(Method):
         return super().excludes(task)
 
     def updates(self, plan: Plan) -> int:
-        return chain_updates(plan, self._whole)
+        return full_batch_updates(plan, self._whole)
 
     @property
     def _whole(self) -> int:

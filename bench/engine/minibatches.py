@@ -37,17 +37,14 @@ class Schedule:
     def of(
         cls, method: Method, n_rows: int, batch_size: int, epochs: int, max_minibatches: int | None = None
     ) -> "Schedule":
-        """Return the schedule of a method's fits; arguments as the attributes.
+        """Return the schedule of a method's fits by a protocol; arguments as the attributes.
 
-        An epoch of a method of full batches is one update. Methods may have another number of updates than they would
-        have by epochs and minibatches (`Method.updates`).
+        Methods may have another number of updates than the protocol plans (`Method.updates`), as those of full batches.
         """
-        size = n_rows if method.full_batch else batch_size
-        schedule = cls(n_rows, size, epochs, method.batches_per_update, max_minibatches)
-        updates = method.updates(schedule.plan)
-        if updates == schedule.plan.n_updates:
-            return schedule
-        return cls.exactly(method, n_rows, batch_size, updates)
+        planned = cls(n_rows, batch_size, epochs, method.batches_per_update, max_minibatches)
+        updates = method.updates(planned.plan)
+        same = updates == planned.plan.n_updates and not method.full_batch
+        return planned if same else cls.exactly(method, n_rows, batch_size, updates)
 
     @classmethod
     def exactly(cls, method: Method, n_rows: int, batch_size: int, n_updates: int) -> "Schedule":

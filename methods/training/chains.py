@@ -30,16 +30,25 @@ MINIBATCHES = 10_000  # at least in a chain of full length
 DRAWS_OF_LARGE_NETWORKS = 12  # as many as Zhang et al. 2020 keep of a ResNet
 
 
+def share_of_chain(plan: Plan) -> float:
+    """Return the share of its full length that a chain has by a protocol's plan."""
+    return min(1.0, plan.n_updates / plan.updates_per_epoch / WHOLE_EPOCHS)
+
+
+def full_batch_updates(plan: Plan, whole: int) -> int:
+    """Return the number of updates of a chain whose full length is `whole` updates with all training rows."""
+    return max(LEAST_UPDATES, round(share_of_chain(plan) * whole))
+
+
 def chain_updates(plan: Plan, passes: float, least: float = 0) -> int:
-    """Return the number of updates of a chain.
+    """Return the number of updates of a chain that minibatches move.
 
     Args:
         plan: of the protocol.
         passes: over the training rows, of a chain of full length.
         least: number of updates that a chain of full length has at least, however few the training rows.
     """
-    share = min(1.0, plan.n_updates / plan.updates_per_epoch / WHOLE_EPOCHS)
-    return max(LEAST_UPDATES, round(share * max(least, passes * plan.updates_per_epoch)))
+    return max(LEAST_UPDATES, round(share_of_chain(plan) * max(least, passes * plan.updates_per_epoch)))
 
 
 def ends_a_part(before: float, after: float, parts: int) -> bool:

@@ -16,7 +16,7 @@ from math import nan
 
 import pandas as pd
 
-from documents.evidence import agrees, kept
+from documents.evidence import agrees, kept, of_preset
 from documents.references import Numbers
 from lockstep_bench.leaderboards.stats import ranking
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
@@ -62,7 +62,7 @@ def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -
 @cache
 def _board(suite: str, preset: str) -> pd.DataFrame:
     rows = kept()
-    return rows[(rows["suite"] == suite) & (rows["preset"] == preset) & (rows["status"] == "ok")]
+    return of_preset(rows[(rows["suite"] == suite) & (rows["status"] == "ok")], preset)
 
 
 def _has(suite: str, preset: str, dataset: str, method: str) -> bool:
@@ -96,7 +96,7 @@ def _summary(
     if not (against or rank):
         return None
     rows = kept()
-    board = rows[(rows["suite"] == suite) & (rows["preset"] == preset) & rows["dataset"].isin(datasets)]
+    board = of_preset(rows[(rows["suite"] == suite) & rows["dataset"].isin(datasets)], preset)
     reference = {"reference": against[1]} if against else {}
     competing = [name for name in methods if name not in UNRANKED]
     places = pd.DataFrame(ranking.rank(board, suite, preset, metric, methods=competing, **reference).rows)

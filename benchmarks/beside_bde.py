@@ -24,6 +24,7 @@ from rich import print as show
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from lockstep_bench.shared.door import Door
 from lockstep_bench import datasets
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
@@ -39,6 +40,8 @@ from lockstep_bench.methods.problem import Task
 
 HIDDEN = (16, 16)
 LEAST_SD = 1e-6
+
+app = Door()
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def theirs(dataset: Dataset, split: Split, seed: int) -> Normals:
     return Normals(float(y_mean) + float(y_scale) * outputs[..., 0], sd.square())
 
 
+@app.command()
 def main(
     names: Annotated[str, typer.Option("--datasets", help="Comma-separated regression sets.")] = "yacht",
     splits: Annotated[str, typer.Option(help="For example 0-3.")] = "0-3",
@@ -120,4 +124,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

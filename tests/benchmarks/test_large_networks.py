@@ -94,10 +94,12 @@ def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_
     hparams = HParams(**{name: value * one for name, value in best.hparams.items()})
     problem = Problem(method.network(SMALL), method.likelihood(SMALL), hparams, 100 * one, 0 * one, one)
     beyond, _ = held(method.init(problem, NoiseGauge(torch.float32)))
-    # VIFA, SLANG and online FA; SWAG; SVGD and repulsive ensembles, whose particles are all networks
-    rank = next((getattr(method, name) for name in ("latent_dim", "rank", "particles") if hasattr(method, name)), 0)
+    # VIFA, SLANG and online FA; SWAG; SVGD and repulsive ensembles, whose particles are all networks; draws of chains
+    ranks = "latent_dim", "rank", "particles", "draws"
+    rank = next((getattr(method, name) for name in ranks if hasattr(method, name)), 0)
     if name == "online-em-fa-plain":
         rank = 2 * rank + 1  # Algorithm 2 of the thesis holds F and psi beside the averages that give them
     vectors = beyond / problem.dim / 4
     scalars = 0.1  # counts, and the K x K moments of EM
-    assert vectors < rank + 3 + scalars
+    state = 5 if method.chains else 3  # SGHMC averages gradients, their squares and the times of both
+    assert vectors < rank + state + scalars

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lockstep_bench.bench.evaluation.mixing import _by_chain, _of_predictions, with_mixing
-from lockstep_bench.bench.reference.conjugate import orthogonal
+from lockstep_bench.bench.reference.conjugate import orthogonal, strong_prior
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
 from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
@@ -28,10 +28,12 @@ def test_predictions_that_never_change_are_left_out():
 
 
 def test_chains_of_a_linear_model_agree():
-    problem = orthogonal(0, dim=3)
-    fits = problem.fit(MILE(warmup=1000, draws=200, thinning=4), 200, 10, range(2), lr=3e-3)
-    found = with_mixing([{"step": 1.0}, {"step": 2.0}], fits)
-    assert [values["step"] for values in found] == [1, 2]
+    problem = strong_prior(0, dim=3)
+    fits = problem.fit(
+        MILE(warmup=1000, draws=1000, thinning=20), 200, 10, range(4), lr=3e-3
+    )  # compiled for another test
+    found = with_mixing([{"step": float(number)} for number in range(4)], fits)
+    assert [values["step"] for values in found] == [0, 1, 2, 3]
     for values in found:
         assert 0.99 < values["r_hat_median"] <= values["r_hat"] < 1.1
         assert 100 < values["effective_draws"] <= values["effective_draws_median"]

@@ -78,22 +78,22 @@ def test_velocity_forgets_its_direction_over_the_length(noise):
 def test_draws_have_the_moments_of_the_target(noise):
     chain = started(normal, torch.zeros(5, dtype=torch.float64), noise)
     draws = []
-    for _ in range(30_000):
-        chain, _, _ = stepped(normal, chain, number(0.4), number(2.0), noise)
+    for _ in range(5000):
+        chain, _, _ = stepped(normal, chain, number(0.5), number(2.0), noise)
         draws.append(chain.weights)
     found = torch.stack(draws)
-    assert found.mean(0).tolist() == pytest.approx([0] * 5, abs=0.1)
-    assert found.std(0).tolist() == pytest.approx(SCALES.tolist(), rel=0.05)
+    assert found.mean(0).tolist() == pytest.approx([0] * 5, abs=0.2)
+    assert found.std(0).tolist() == pytest.approx(SCALES.tolist(), rel=0.1)
 
 
 @pytest.mark.parametrize("start", [1e-3, 3.0])
 def test_step_length_is_tuned_to_the_wanted_variance_of_the_energy_error(noise, start):
     tuning, wanted, errors = Tuning.init(number(start)), number(5e-4), []
     chain = started(normal, torch.zeros(5, dtype=torch.float64), noise)
-    for count in range(3000):
+    for count in range(1500):
         chain, error, finite = stepped(normal, chain, tuning.step, number(2.0), noise)
         tuning = tuning.after(error, finite, 5, wanted)
-        if count > 1000:
+        if count > 500:
             errors.append(float(error))
     assert np.square(errors).mean() / 5 == pytest.approx(5e-4, rel=0.5)
 

@@ -21,9 +21,10 @@ def with_mixing(reported: list[dict[str, float]], fits: TrainedFits) -> list[dic
 
     `r_hat` is the largest, and `effective_draws` the smallest, over the predictions at 100 training examples: means,
     log variances, log probabilities. `r_hat_median` and `effective_draws_median` are the medians over them. Those of
-    the log posterior are there if the posterior has `log_posteriors`, the value at each draw.
+    the log posterior are there if the posterior has `log_posteriors`, the value at each draw. Of large networks, which
+    predict by one draw at a time, and of predictions that are not finite nothing is said.
     """
-    if not fits.method.chains:
+    if not fits.method.chains or not isinstance(fits, StackedFits):
         return reported
     rows = [fit.rows[:: -(-len(fit.rows) // EXAMPLES)].copy() for fit in fits.fits]
     members = fits.method.members
@@ -31,7 +32,7 @@ def with_mixing(reported: list[dict[str, float]], fits: TrainedFits) -> list[dic
     if predictions[0].shape[1] < LEAST_DRAWS:
         return reported
     measured = [_of_predictions(each) for each in predictions]
-    log_posteriors = getattr(fits.posterior, "log_posteriors", None) if isinstance(fits, StackedFits) else None
+    log_posteriors = getattr(fits.posterior, "log_posteriors", None)
     if log_posteriors is not None:
         chains = torch.unflatten(log_posteriors, 0, (-1, members)).cpu().numpy()
         measured = [values | _of_log_posterior(each) for values, each in zip(measured, chains, strict=True)]
@@ -51,6 +52,8 @@ def _by_chain(predictive: Predictive, members: int) -> np.ndarray:
 def _of_predictions(values: np.ndarray) -> dict[str, float]:
     moving = values.reshape(*values.shape[:2], -1)
     moving = moving[:, :, np.ptp(moving, axis=(0, 1)) > 0]  # a constant noise variance says nothing
+    if not np.isfinite(values).all() or not moving.size:
+        return {}
     rates, sizes = r_hat(moving), effective_sample_size(moving)
     return {
         "r_hat": float(rates.max()),

@@ -1,9 +1,12 @@
 """How chains mix, against ArviZ on the same numbers."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
 
+from lockstep_bench.bench.engine.sequential_fits import SequentialFits
 from lockstep_bench.bench.evaluation.mixing import _by_chain, _of_predictions, with_mixing
 from lockstep_bench.bench.reference.conjugate import orthogonal, strong_prior
 from lockstep_bench.methods.map import MAP
@@ -38,6 +41,18 @@ def test_chains_of_a_linear_model_agree():
         assert 0.99 < values["r_hat_median"] <= values["r_hat"] < 1.1
         assert 100 < values["effective_draws"] <= values["effective_draws_median"]
         assert values["r_hat_log_posterior"] < 1.1
+
+
+@pytest.mark.parametrize("number", [1.0, np.nan, np.inf])
+def test_nothing_is_said_of_predictions_that_are_equal_or_not_finite(number):
+    assert _of_predictions(np.full((2, 10, 3, 2), number)) == {}
+
+
+def test_nothing_is_said_of_large_networks():
+    """They would compute one draw after the other."""
+    fits = Mock(spec=SequentialFits, method=MILE())
+    assert with_mixing([{"a": 1.0}], fits) == [{"a": 1.0}]
+    assert not fits.predict.called
 
 
 def test_nothing_is_said_of_methods_without_chains():

@@ -24,7 +24,7 @@ from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.record import Outcome
-from lockstep_bench.methods.base import FullBatchMethod
+from lockstep_bench.methods.base import FullBatchMethod, Plan
 from lockstep_bench.shared.protocol import STREAMS
 
 STACKED, ALONE = (MIN_UPDATES, 10 * MIN_UPDATES), (4, 12)  # updates of the two runs; of fits that train one by one
@@ -44,8 +44,11 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
     row_bytes = ceil((peak_mib(where) * MIB - base) / max(1, rows))
     if where.type == "cpu":  # a process keeps what the first run has freed, which hides a part
         row_bytes = max(row_bytes, ASSUMED.row)
-    length = cell.protocol.stream_length if is_stream else _updates(cell, outcome) or more
-    seconds = long + (length - more) * max(0.0, long - short) / (more - few)
+    length = cell.protocol.stream_length
+    if not is_stream:
+        few, more, length = (_updates(_with_length(cell, most), outcome) for most in (few, more, None))
+    per_update = max(0.0, long - short) / (more - few) if more > few else 0.0
+    seconds = long + (length - more) * per_update
     return Cost(cell.work, max(0.0, seconds), base, row_bytes)
 
 
@@ -58,12 +61,19 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
 
 def _run(cell: Cell, length: int, data_dir: Path | None, device: torch.device) -> tuple[float, Outcome]:
     """Return the seconds and the outcome of a cell whose fits have so many updates, or streams so many vectors."""
-    protocol = cell.protocol.changed(max_updates=length, stream_length=min(length, cell.protocol.stream_length))
     with TemporaryDirectory() as folder:
-        job = Job((replace(cell, protocol=protocol),), (Path(folder) / "study.json",), data_dir)
+        job = Job((_with_length(cell, length),), (Path(folder) / "study.json",), data_dir)
         started = _clock(device)
         *_, (outcome,) = SUITES[cell.suite].kind.evaluation(job, device, lambda progress: None).run()
         return _clock(device) - started, outcome
+
+
+def _with_length(cell: Cell, length: int | None) -> Cell:
+    """Return the cell with so many updates that the protocol plans, or vectors; the cell itself for None."""
+    if length is None:
+        return cell
+    changes = {"max_updates": length, "stream_length": min(length, cell.protocol.stream_length)}
+    return replace(cell, protocol=cell.protocol.changed(**changes))
 
 
 def _clock(device: torch.device) -> float:
@@ -78,6 +88,8 @@ def _updates(cell: Cell, outcome: Outcome) -> int:
         return 0
     assert outcome.data is not None
     share = 1 if protocol.sampler == "centre" else 1 - 1 / protocol.folds
-    minibatches = protocol.epochs * ceil(outcome.data.n_train * share / protocol.batch_size)
-    updates = min(minibatches, protocol.max_minibatches or minibatches) // method.batches_per_update
-    return min(updates, protocol.max_updates or updates)
+    per_epoch = ceil(outcome.data.n_train * share / protocol.batch_size)
+    minibatches = min(protocol.epochs * per_epoch, protocol.max_minibatches or protocol.epochs * per_epoch)
+    updates = minibatches // method.batches_per_update
+    planned = min(updates, protocol.max_updates or updates)
+    return method.updates(Plan(planned, per_epoch / method.batches_per_update))

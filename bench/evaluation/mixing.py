@@ -50,9 +50,11 @@ def _by_chain(predictive: Predictive, members: int) -> np.ndarray:
 
 
 def _of_predictions(values: np.ndarray) -> dict[str, float]:
+    if not np.isfinite(values).all():
+        return {}
     moving = values.reshape(*values.shape[:2], -1)
     moving = moving[:, :, np.ptp(moving, axis=(0, 1)) > 0]  # a constant noise variance says nothing
-    if not np.isfinite(values).all() or not moving.size:
+    if not moving.size:
         return {}
     rates, sizes = r_hat(moving), effective_sample_size(moving)
     return {

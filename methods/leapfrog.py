@@ -17,25 +17,20 @@ import math
 from typing import NamedTuple
 
 import torch
-from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from lockstep_bench.methods.api import (
-    MLP,
     Adam,
     Batch,
-    LogUniform,
-    Method,
     Noise,
     Plan,
     Problem,
     Step,
-    Task,
     grad_and_value,
 )
 from lockstep_bench.methods.catalogue.rows import catalogued
-from lockstep_bench.methods.mcmc.draws import started_draws, thinned, with_draw
-from lockstep_bench.methods.training.chains import full_batch_updates
+from lockstep_bench.methods.mcmc.draws import started_draws, with_draw
+from lockstep_bench.methods.training.chains import FullBatchChains
 
 ACCEPTANCE = 0.8
 SHRINKAGE, DELAY, FORGETTING = 0.05, 10, 0.75  # gamma, t0 and kappa of dual averaging
@@ -121,7 +116,7 @@ class LeapfrogPosterior(NamedTuple):
 
 
 @catalogued("hmc-leapfrog")
-class Leapfrog(Method):
+class Leapfrog(FullBatchChains):
     """HMC with fixed trajectories. Hyper-parameters: `prior_precision` (alpha), `lr` of Adam and the likelihood's.
 
     Protocols of fewer than 100 epochs shorten all stages in proportion.
@@ -134,38 +129,17 @@ class Leapfrog(Method):
         steps: L, leapfrog steps of a trajectory.
     """
 
-    full_batch = True
-    chains = True
-
     def __init__(self, chains: int = 4, training: int = 1200, warmup: int = 100, draws: int = 200, steps: int = 64):
         self.members = chains
         self.training, self.warmup, self.draws, self.steps = training, warmup, draws, steps
+        self.whole = training + 1 + (warmup + draws) * steps
 
     def proxy(self) -> "Leapfrog":
         return Leapfrog(1, self.training, -(-self.warmup // 2), -(-self.draws // 4), -(-self.steps // 2))
 
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {
-            "lr": LogUniform(1e-3, 1e-2),
-            "prior_precision": LogUniform(0.01, 10),
-            **task.likelihood.search_space(),
-        }
-
-    def excludes(self, task: Task) -> str | None:
-        if not isinstance(self.network(task), MLP):
-            return "each step of a chain needs all training rows"
-        return super().excludes(task)
-
-    def updates(self, plan: Plan) -> int:
-        return full_batch_updates(plan, self._whole)
-
-    @property
-    def _whole(self) -> int:
-        return self.training + 1 + (self.warmup + self.draws) * self.steps
-
     def phase(self, update: int, plan: Plan) -> str:
         """Return "train"; "start"; "leap"; "tune" or "keep" for the last step of a trajectory."""
-        share = plan.n_updates / self._whole
+        share = plan.n_updates / self.whole
         trained = max(1, round(share * self.training))
         if update <= trained:
             return "train"
@@ -232,12 +206,6 @@ class Leapfrog(Method):
         count, accepted = state.accepted
         step = state.length.average.exp()
         return LeapfrogPosterior(state.draws, state.log_posteriors, step, accepted / count.clamp(min=1))
-
-    def diagnostics(self, problem: Problem, posterior: LeapfrogPosterior) -> dict[str, Tensor]:
-        return {"step": posterior.step, "acceptance": posterior.acceptance}
-
-    def sample(self, problem: Problem, posterior: LeapfrogPosterior, noise: Noise, n_samples: int) -> Tensor:
-        return thinned(posterior.draws, n_samples)
 
 
 def _energy(place: Place, momentum: Tensor) -> Tensor:

@@ -15,26 +15,21 @@ import math
 from typing import NamedTuple
 
 import torch
-from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from lockstep_bench.methods.api import (
-    MLP,
     Adam,
     Batch,
-    LogUniform,
-    Method,
     Noise,
     Plan,
     Problem,
     Step,
-    Task,
     grad_and_value,
 )
 from lockstep_bench.methods.catalogue.rows import catalogued
-from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, thinned, with_draw
+from lockstep_bench.methods.mcmc.draws import autocorrelation_times, started_draws, with_draw
 from lockstep_bench.methods.mcmc.mclmc import Chain, Tuning, started, stepped
-from lockstep_bench.methods.training.chains import full_batch_updates
+from lockstep_bench.methods.training.chains import FullBatchChains
 
 HELD_OUT, PATIENCE, WEIGHT_DECAY = 0.15, 20, 1e-4
 LEAST_LENGTH = 15.0
@@ -110,7 +105,7 @@ class Phase(NamedTuple):
 
 
 @catalogued("mile")
-class MILE(Method):
+class MILE(FullBatchChains):
     """Microcanonical Langevin ensembles. Hyper-parameters: `prior_precision` (alpha), `lr` and the likelihood's.
 
     Protocols of fewer than 100 epochs shorten all stages in proportion.
@@ -125,9 +120,6 @@ class MILE(Method):
         last_error: the same at its end. Smaller ones make draws less biased and chains slower.
     """
 
-    full_batch = True
-    chains = True
-
     def __init__(
         self,
         chains: int = 4,
@@ -141,32 +133,14 @@ class MILE(Method):
         self.members = chains
         self.training, self.warmup, self.draws, self.thinning = training, warmup, draws, thinning
         self.first_error, self.last_error = first_error, last_error
+        self.whole = training + 1 + warmup + draws * thinning
 
     def proxy(self) -> "MILE":
         fewer = -(-self.draws // 2), -(-self.thinning // 4)
         return MILE(1, self.training, self.warmup // 5, *fewer, self.first_error, self.last_error)
 
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {
-            "lr": LogUniform(1e-3, 1e-2),
-            "prior_precision": LogUniform(0.01, 10),
-            **task.likelihood.search_space(),
-        }
-
-    def excludes(self, task: Task) -> str | None:
-        if not isinstance(self.network(task), MLP):
-            return "each step of a chain needs all training rows"
-        return super().excludes(task)
-
-    def updates(self, plan: Plan) -> int:
-        return full_batch_updates(plan, self._whole)
-
-    @property
-    def _whole(self) -> int:
-        return self.training + 1 + self.warmup + self.draws * self.thinning
-
     def phase(self, update: int, plan: Plan) -> Phase:
-        share = plan.n_updates / self._whole
+        share = plan.n_updates / self.whole
         trained = max(1, round(share * self.training))
         waits = max(4, int(0.1 * share * self.warmup))  # an autocorrelation takes a few draws
         tuned = trained + 1 + max(2, round(0.9 * share * self.warmup))
@@ -235,12 +209,6 @@ class MILE(Method):
         n_steps, squares = state.energy
         variance = squares / n_steps.clamp(min=1)
         return MILEPosterior(state.draws, state.log_posteriors, state.tuning.step, state.length, variance)
-
-    def diagnostics(self, problem: Problem, posterior: MILEPosterior) -> dict[str, Tensor]:
-        return {name: value for name, value in posterior._asdict().items() if value.ndim == 0}
-
-    def sample(self, problem: Problem, posterior: MILEPosterior, noise: Noise, n_samples: int) -> Tensor:
-        return thinned(posterior.draws, n_samples)
 
 
 def _trained(problem: Problem, state: MILEState, batch: Batch, step: Step) -> MILEState:

@@ -13,13 +13,15 @@ posterior is proportional to exp(-N s u). One range of h then serves every numbe
 
 from copy import copy
 from math import floor
-from typing import Self
+from typing import Any, Self
 
+from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from lockstep_bench.methods.base import Method, Plan
 from lockstep_bench.methods.maths.gradients import grad_and_value
 from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
 from lockstep_bench.methods.mcmc.draws import thinned
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Batch, Problem, Task
@@ -33,11 +35,6 @@ DRAWS_OF_LARGE_NETWORKS = 12  # as many as Zhang et al. 2020 keep of a ResNet
 def share_of_chain(plan: Plan) -> float:
     """Return the share of its full length that a chain has by a protocol's plan."""
     return min(1.0, plan.n_updates / plan.updates_per_epoch / WHOLE_EPOCHS)
-
-
-def full_batch_updates(plan: Plan, whole: int) -> int:
-    """Return the number of updates of a chain whose full length is `whole` updates with all training rows."""
-    return max(LEAST_UPDATES, round(share_of_chain(plan) * whole))
 
 
 def chain_updates(plan: Plan, passes: float, least: float = 0) -> int:
@@ -54,6 +51,42 @@ def chain_updates(plan: Plan, passes: float, least: float = 0) -> int:
 def ends_a_part(before: float, after: float, parts: int) -> bool:
     """Return whether one of the `parts` equal parts of [0, 1] ends in (`before`, `after`]."""
     return floor(parts * after) > floor(parts * before)
+
+
+class FullBatchChains(Method):
+    """Base of the samplers whose every step needs all training rows. Each member is a chain, and draws are pooled.
+
+    Hyper-parameters: `prior_precision` (alpha), `lr` of the optimiser before the chain and the likelihood's. The
+    posterior has `draws` (K, D); its numbers () are diagnostics.
+
+    Attributes:
+        whole: number of updates of a chain of full length.
+    """
+
+    full_batch = True
+    chains = True
+    whole: int
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 1e-2),
+            "prior_precision": LogUniform(0.01, 10),
+            **task.likelihood.search_space(),
+        }
+
+    def excludes(self, task: Task) -> str | None:
+        if not isinstance(self.network(task), MLP):
+            return "each step of a chain needs all training rows"
+        return super().excludes(task)
+
+    def updates(self, plan: Plan) -> int:
+        return max(LEAST_UPDATES, round(share_of_chain(plan) * self.whole))
+
+    def diagnostics(self, problem: Problem, posterior: Any) -> dict[str, Tensor]:
+        return {name: value for name, value in posterior._asdict().items() if value.ndim == 0}
+
+    def sample(self, problem: Problem, posterior: Any, noise: Noise, n_samples: int) -> Tensor:
+        return thinned(posterior.draws, n_samples)
 
 
 class MinibatchChains(Method):

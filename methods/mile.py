@@ -88,7 +88,7 @@ class MILEPosterior(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """What an update does.
+    """Stage of an update, with the numbers of updates that its arithmetic needs.
 
     Attributes:
         stage: "train"; "start", which starts the chain; "tune"; "wait", which tunes the length; "step"; "keep", which

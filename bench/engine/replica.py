@@ -167,9 +167,8 @@ class ReplicaModel:
         """
         batch = Batch(self._standardised(replica, x[index]), self._targets(replica, y[index]))
         if self.method.full_batch:  # rows beyond those of this fit are padding
-            batch = batch._replace(
-                present=(torch.arange(index.shape[1], device=x.device) < replica.n_train).to(batch.x)[None]
-            )
+            present = torch.arange(index.shape[1], device=x.device) < replica.n_train
+            batch = batch._replace(present=present.to(batch.x)[None])
         problem = self._problem(replica)
         if self._short:
             problem = replace(problem, network=Mixed(problem.network, self._short))

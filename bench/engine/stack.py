@@ -98,9 +98,8 @@ class Stack:
         """Yield for some updates after the other the rows (U, R, L, M) of every replica's L minibatches."""
         n_updates = schedule.plan.n_updates
         if self.model.method.full_batch:
-            yield np.broadcast_to(
-                self._all_rows(schedule.minibatch), (n_updates, len(self.members), 1, schedule.minibatch)
-            )
+            rows = self._all_rows(schedule.minibatch)
+            yield np.broadcast_to(rows, (n_updates, *rows.shape))
             return
         streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self.members, self._seeds("rows"), strict=True)]
         shape = self.model.method.batches_per_update, schedule.minibatch
@@ -115,9 +114,8 @@ class Stack:
     def _all_rows(self, length: int) -> np.ndarray:
         """Return every replica's training rows in a random order, (R, 1, `length`), as a full batch has them."""
         pairs = zip(self.members, self._seeds("rows"), strict=True)
-        return side_by_side([RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs], length)[
-            :, None
-        ]
+        orders = [RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs]
+        return side_by_side(orders, length)[:, None]
 
     def index(self, numbers: np.ndarray) -> Tensor:
         """Return row indices as a tensor on the data's device."""

@@ -80,7 +80,7 @@ class LinearProblem(NamedTuple):
 
         Args:
             method: of all fits.
-            updates: of each fit.
+            updates: of each fit, by the protocol; chains have a length of their own.
             batch_size: M, rows per minibatch.
             seeds: one per fit.
             execution: see `bench.engine.stacked_training.train_stacked`.

@@ -17,7 +17,14 @@ def rows(monkeypatch):
     """
     values = {("tuned", "map"): (1.0, 3.0), ("tuned", "vifa"): (0.5, 2.5), ("noisy", "map"): (0.9, 1.1)}
     records = [
-        {"suite": "uci", "preset": preset, "method": method, "dataset": dataset, "split": split}
+        {
+            "suite": "uci",
+            "preset": preset,
+            "protocol_hash": preset,
+            "method": method,
+            "dataset": dataset,
+            "split": split,
+        }
         | {"status": "ok", "seed": 0, "nmll": value, "n_train": 20, "n_test": 10}
         for (preset, method), pair in values.items()
         for dataset in ("yacht", "boston")

@@ -96,14 +96,20 @@ def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Ce
 
     Some cells are left for every worker. On a GPU a batch fills a stack of `rows(cell)` replicas, for which there is
     memory. On a CPU, where one cell fills a stack, a batch saves the overhead of small final fits. Where fits are
-    trained one by one, a batch is one cell.
+    trained one by one, a batch is one cell, and also under a budget of seconds, which is meant for a split alone.
     """
     fair, room = ceil(len(cells) / n_workers), ROOM[kind]
     jobs: list[tuple[Cell, ...]] = []
     for _, group in groupby(cells, key=_but_for_its_split):
         members = list(group)
         alone = rows_of(members[0])
-        fitting = 1 if not alone else room.cells if kind == "cpu" else rows(members[0]) // alone
+        fitting = (
+            1
+            if not alone or members[0].protocol.budget_seconds
+            else room.cells
+            if kind == "cpu"
+            else rows(members[0]) // alone
+        )
         size = max(1, min(fair, room.cells, fitting))
         jobs += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
     return jobs

@@ -5,10 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -78,26 +75,14 @@ class Calibrations:
             seconds: time after which no further probe begins.
         """
         from lockstep_bench.bench.costs.probe import probe
-        from lockstep_bench.bench.execution.pool import Pool
+        from lockstep_bench.bench.execution.measuring import measure_each
 
-        waiting, end, pool = deque(cells), time.monotonic() + seconds, Pool()
-
-        def work(worker: Worker) -> None:
-            with suppress(IndexError):  # no cell is left
-                while time.monotonic() < end:
-                    cell = waiting.popleft()
-                    with suppress(Exception):  # the cell's own run reports what is wrong
-                        process, _ = pool.process_of(worker)
-                        self.keep(cell, process.call(probe, cell, data_dir, worker.device, limit=LIMIT_SECONDS))
-                    on_progress()
-
-        with ThreadPoolExecutor(len(workers)) as threads:
-            futures = [threads.submit(work, worker) for worker in workers]
-            try:
-                for future in futures:
-                    future.result()
-            finally:
-                pool.end()  # at Ctrl-C too, so that the threads end
+        measure_each(
+            *(probe, cells, workers, self.keep, data_dir),
+            limit=LIMIT_SECONDS,
+            on_progress=on_progress,
+            seconds=seconds,
+        )
 
     def _path(self, cell: Cell) -> Path:
         source, settings = datasets.entry(cell.dataset), _settings(cell.protocol)

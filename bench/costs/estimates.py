@@ -13,7 +13,8 @@ from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.shared.protocol import Protocol
 
-EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
+BUDGET, EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
+    "budget",  # the protocol says how long a cell takes
     "earlier runs",  # of equal cells but for their split
     "earlier runs, scaled",  # of the method on this data set, else on others, in proportion to the work
     "probe",  # short trainings of the cell
@@ -81,9 +82,12 @@ class Estimates:
             self._work[key[2:]] = first.work
         work = self._work[key[2:]]
         probed, peak = self._probed(first), self._peaks.get(key)
+        budget = first.protocol.budget_seconds
         memory = int(peak * MIB) if peak else None
         if probed and not peak:
             memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
+        if budget:
+            return CostEstimate(float(budget * len(cells)), memory, BUDGET)
         for part, basis in ((key, EARLIER), (key[:3], SCALED), (key[:2], SCALED)):
             if rates := self._rates.get(part):
                 return CostEstimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
@@ -103,7 +107,11 @@ class Estimates:
         Args:
             memory: True to probe methods with earlier rows too. Rows hold only the peak memory.
         """
-        unknown = (cell for method, cell in self._widest.items() if memory or method not in self._rates)
+        unknown = (
+            cell
+            for method, cell in self._widest.items()
+            if memory or not (method in self._rates or cell.protocol.budget_seconds)
+        )
         return [cell for cell in unknown if self._calibrations.kept(cell) is None]
 
     def _probed(self, cell: Cell) -> Cost | None:

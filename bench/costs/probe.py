@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import psutil
 import torch
@@ -52,6 +53,23 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
     return Cost(cell.work, max(0.0, seconds), base, row_bytes)
 
 
+class Parts(NamedTuple):
+    """Seconds of tuning and of the final fit of a cell, and the training rows of that fit."""
+
+    tuning: float
+    fit: float
+    n_train: int
+
+
+def seconds_of_parts(cell: Cell, trials: int, minibatches: int, data_dir: Path | None, device: str) -> Parts:
+    """Run a cell with so many trials, and minibatches of each fit, and return how long its parts took."""
+    protocol = cell.protocol.changed(trials=trials, max_minibatches=minibatches)
+    _, outcome = _run(replace(cell, protocol=protocol), None, data_dir, torch.device(device))
+    assert outcome.data is not None
+    tuning = outcome.tuning.tune_seconds if outcome.tuning else None
+    return Parts(tuning or 0.0, outcome.fit.fit_seconds if outcome.fit else 0.0, outcome.data.n_train)
+
+
 def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> tuple[str, int]:
     """Return a GPU's name, as in rows, and the free bytes of its memory beside this process."""
     where = torch.device(device)
@@ -59,8 +77,11 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
 
 
-def _run(cell: Cell, length: int, data_dir: Path | None, device: torch.device) -> tuple[float, Outcome]:
-    """Return the seconds and the outcome of a cell whose fits have so many updates, or streams so many vectors."""
+def _run(cell: Cell, length: int | None, data_dir: Path | None, device: torch.device) -> tuple[float, Outcome]:
+    """Return the seconds and the outcome of a cell whose fits have so many updates, or streams so many vectors.
+
+    None for as many as its protocol says.
+    """
     with TemporaryDirectory() as folder:
         job = Job((_with_length(cell, length),), (Path(folder) / "study.json",), data_dir)
         started = _clock(device)

@@ -65,6 +65,14 @@ def parse_splits(text: str) -> list[int]:
     return sorted(numbers)
 
 
+def parse_budgets(text: str) -> tuple[int, ...]:
+    """Return the seconds of a text such as "1,10,100", rising and each once."""
+    parts = [part.strip() for part in text.split(",")]
+    if any(not re.fullmatch("[1-9][0-9]{0,5}", part) for part in parts):
+        raise InvalidRequest(f"--budget-seconds {text!r} cannot be read; write whole seconds, as in 1,10,100")
+    return tuple(sorted({int(part) for part in parts}))
+
+
 def parse_settings(texts: Sequence[str]) -> dict[str, Value]:
     """Return fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
     settings: dict[str, Value] = {}

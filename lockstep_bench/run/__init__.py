@@ -77,6 +77,7 @@ def run(request: RunRequest, resolved: Resolved, spare: Spare) -> int:
     from lockstep_bench.bench.execution.scheduler import LocalBackend
     from lockstep_bench.bench.results.folder import Results
     from lockstep_bench.bench.results.lock import locked
+    from lockstep_bench.run.budgets import with_budgets
     from lockstep_bench.run.plan import backend_and_workload, plan_of
     from lockstep_bench.run.report import report, show_forecast, show_plan
     from lockstep_bench.run.work import run_further, run_left
@@ -84,7 +85,7 @@ def run(request: RunRequest, resolved: Resolved, spare: Spare) -> int:
     results = Results(request.out)
     results.require_plain()
     with nullcontext() if request.dry_run else locked(request.out):
-        plan = plan_of(request, resolved, results)
+        plan = plan_of(request, with_budgets(request, resolved, results), results)
         if not plan.todo:
             spare.end()
         with backend_and_workload(plan) as (backend, load):

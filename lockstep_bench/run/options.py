@@ -78,6 +78,14 @@ class How:
     trials: Annotated[int | None, Option(help="Hyper-parameter settings tried per cell.")] = None
     folds: Annotated[int | None, Option(help="Parts of the cross-validation.")] = None
     epochs: Annotated[int | None, Option(help="Passes over the training rows.")] = None
+    budget_seconds: Annotated[
+        str | None,
+        Option(
+            metavar="SECONDS",
+            help="Give each method as many trials and minibatches as it can do in so many seconds a split, "
+            "for example 1,10,100.",
+        ),
+    ] = None
     sampler: Annotated[
         str | None, Option(help="random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.")
     ] = None

@@ -10,6 +10,7 @@ from lockstep_bench.bench.experiment import own_data
 from lockstep_bench.bench.experiment.paper_requests import requests_of
 from lockstep_bench.bench.experiment.parsing import (
     check_folder,
+    parse_budgets,
     parse_devices,
     parse_hparams,
     parse_names,
@@ -25,6 +26,7 @@ from lockstep_bench.shared.protocol import Value
 
 # Fields of a protocol that have an option of their own; --set changes any other.
 FIELDS = ("trials", "folds", "epochs", "sampler", "space", "likelihood", "hidden", "activation", "network")
+DECIDED = {"trials", "epochs", "max_minibatches", "max_updates", "budget_seconds"}  # by a budget of seconds
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class RunRequest:
 
     Attributes:
         requests: What is run: one request, or several for tables of papers.
+        budgets: Seconds for each split, every one a protocol; none for the protocol's own trials and minibatches.
         names: The data sets that were named; none for all.
         table: The user's own table, with warnings about it; None without one.
         out, html: Folders of the results and of the page.
@@ -49,6 +52,7 @@ class RunRequest:
     """
 
     requests: tuple[Request, ...]
+    budgets: tuple[int, ...]
     names: tuple[str, ...]
     table: tuple[Table, tuple[str, ...]] | None
     out: Path
@@ -80,11 +84,13 @@ def request_of(options: Options) -> RunRequest:
     tls = Tls(where.tls_ca_file, where.tls_cert, where.tls_key)
     cluster = cluster_of(where.cluster, tls, where.devices, where.workers, ways.timing, ways.longer)
     changes = _changes(options.how)
+    budgets = _budgets(options, changes)
     names = parse_names("--datasets", options.what.datasets)
     table = own_data.register(_given(options.own), options.what.suite, names, on_cluster=cluster is not None)
     suite, names = (own_data.SUITE, [table[0].name]) if table else (options.what.suite, names)
     return RunRequest(
         requests=_requests(suite, names, changes, options.what, options.how),
+        budgets=budgets,
         names=tuple(names or ()),
         table=table,
         out=where.out,
@@ -111,6 +117,17 @@ def _changes(how: How) -> dict[str, Value]:
         option = "hparam" if min(twice) == "hparams" else min(twice)
         raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
     return changes | settings
+
+
+def _budgets(options: Options, changes: dict[str, Value]) -> tuple[int, ...]:
+    """Return the budgets of seconds; an option that says otherwise is refused."""
+    if options.how.budget_seconds is None:
+        return ()
+    if twice := sorted(changes.keys() & DECIDED):
+        raise InvalidRequest(f"--budget-seconds decides {twice[0]}; leave one out")
+    if options.where.cluster:
+        raise InvalidRequest("--budget-seconds measures this machine, and --cluster has others; leave one out")
+    return parse_budgets(options.how.budget_seconds)
 
 
 def _given(own: OwnTable) -> own_data.Given:

@@ -16,6 +16,8 @@ from lockstep_bench.shared.texts import capped
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
 GP_STARTUP, GP_ROUND = 5, 1  # the same for Bayesian optimisation, as in the experiments of Mishkin et al. 2018
+# Fields that a budget of seconds decides, with the values by which its protocol is known.
+FROM_BUDGET = {"trials": 1, "sampler": "centre", "max_minibatches": None}
 VECTORS, IMAGES, STREAMS = "vectors", "images", "streams"  # data that a field may concern
 Value = int | str | GivenHParams | None  # of a field of a protocol
 
@@ -138,6 +140,8 @@ class Protocol:
         max_minibatches: number of minibatches after which training stops, even if epochs are left; None for no limit.
         max_updates: number of updates after which training stops, however many minibatches each takes; None for no
             limit.
+        budget_seconds: seconds of tuning and training that a split is meant to take. Trials and minibatches were chosen
+            by them, for each method and data set; None for trials and minibatches that are equal for all.
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
         network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
@@ -172,6 +176,9 @@ class Protocol:
     batch_size: int = _count(10, "minibatches of {}")
     max_minibatches: int | None = _count(None, "at most {} minibatches", rescales=True)
     max_updates: int | None = _count(None, "at most {} updates", since=4, rescales=True)
+    budget_seconds: int | None = _count(
+        None, "about {} s of tuning and training for each split", since=12, data=(VECTORS,)
+    )
     samples: int = _count(100, "{} samples per test prediction", rescales=True)
     validation_samples: int = _count(100, "{} per validation prediction", tuning=True, rescales=True)
     network: str = _choice(NETWORKS, "network {}", since=5, data=(IMAGES,))
@@ -259,8 +266,9 @@ class Protocol:
 
     @cached_property
     def hash(self) -> str:
-        """Eight hexadecimal digits that identify the protocol."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:8]
+        """Eight hexadecimal digits that identify the protocol; a budget of seconds is one, whatever it pays for."""
+        same = self if self.budget_seconds is None else self.changed(**FROM_BUDGET)
+        return hashlib.sha256(same.to_json().encode()).hexdigest()[:8]
 
     def rounds(self) -> Iterator[tuple[int, int]]:
         """Yield the first and one-past-last trial of each round of tuning, whose trials are trained at once."""
@@ -287,11 +295,13 @@ def in_words(protocol: Mapping[str, object], data: str | None = None) -> str:
             appended as they are.
         data: the kind of data of the cells; fields that do not concern it are left out. None for all fields.
     """
-    untuned = protocol.get("sampler") == "centre"
+    untuned = protocol.get("sampler") == "centre" and not protocol.get("budget_seconds")
+    chosen = FROM_BUDGET if protocol.get("budget_seconds") else ()
     phrases = ["no tuning: the middle of each range"] if untuned else []
     for name, setting in SETTINGS.items():
         value = protocol.get(name)
-        if value is None or (untuned and setting.tuning) or (data is not None and data not in setting.data):
+        concerns = (data is None or data in setting.data) and not (untuned and setting.tuning) and name not in chosen
+        if value is None or not concerns:
             continue
         phrases.append(setting.words.format(f"{value:,}" if isinstance(value, int) else value))
     unknown = {name: value for name, value in protocol.items() if name not in SETTINGS and value is not None}

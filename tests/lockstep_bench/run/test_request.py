@@ -1,6 +1,7 @@
 """From options to one frozen request, without a command line."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,22 @@ def test_names_and_splits_are_read():
     (one,) = request.requests
     assert one.methods == ["map", "slang(rank=2, lr=1)"]
     assert (one.splits, request.names) == ([0, 1, 2, 4], ("yacht",))
+
+
+def test_budgets_of_seconds_are_read_in_rising_order():
+    assert request_of(Options(how=How(budget_seconds="10, 1,10"))).budgets == (1, 10)
+
+
+@pytest.mark.parametrize("text", ["", "0", "1.5", "ten", "-1", "1,,2"])
+def test_budgets_that_are_no_whole_seconds_are_refused(text):
+    with pytest.raises(InvalidRequest, match="whole seconds"):
+        request_of(Options(how=How(budget_seconds=text)))
+
+
+@pytest.mark.parametrize("how", [How(trials=3), How(epochs=3), How(settings=["max_minibatches=9"])])
+def test_nothing_that_a_budget_decides_is_given_beside_it(how):
+    with pytest.raises(InvalidRequest, match="--budget-seconds decides"):
+        request_of(Options(how=replace(how, budget_seconds="1")))
 
 
 def test_tables_of_papers_are_several_requests():

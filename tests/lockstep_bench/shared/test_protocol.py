@@ -42,6 +42,7 @@ DIFFERENT = {
     "factor": 9,
     "validation": "holdout",
     "fold_kind": "block",
+    "budget_seconds": 10,
 }
 
 # Computed before fields carried their metadata and presets a common base; the names of results folders hold them.
@@ -191,8 +192,17 @@ def test_later_fields_at_default_leave_json_unchanged():
 
 
 def test_description_has_every_relevant_setting():
-    changed = Protocol(**DIFFERENT)
+    different = DIFFERENT | {"budget_seconds": None}
+    changed = Protocol(**different)
     words = in_words(json.loads(changed.to_json()))
-    assert all(str(value).replace(",", "") in words.replace(",", "") for value in DIFFERENT.values())
+    assert all(str(value).replace(",", "") in words.replace(",", "") for value in different.values() if value)
     assert "cosine" not in in_words(json.loads(changed.to_json()), VECTORS)
     assert "31" not in in_words(json.loads(changed.changed(sampler="centre").to_json()))
+
+
+def test_description_of_a_budget_leaves_out_what_it_decides():
+    protocol = Protocol(budget_seconds=10, trials=77, max_minibatches=8765)
+    words = in_words(json.loads(protocol.to_json()))
+    assert "about 10 s of tuning and training for each split" in words
+    assert "77" not in words
+    assert "8,765" not in words

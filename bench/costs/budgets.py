@@ -1,0 +1,186 @@
+"""Budgets of seconds: how many trials and minibatches a method can afford on a data set.
+
+A cell is run with few minibatches and with more, and its seconds are taken as lines in the number of updates:
+
+    tuning:  T (a + b U)       T trials, each of which trains its folds for U updates
+    fit:     a' + b' U
+
+Under a protocol of T0 trials and M0 minibatches, a budget pays for s T0 trials and s M0 minibatches, where s is such
+that tuning and fit take the budget. So both grow or shrink alike. At most there are `MOST_TRIALS` and `LONGEST` M0
+minibatches. A method that cannot afford `FEWEST_TRIALS` is not tuned: it takes the middle of each range.
+
+A chain gets its M0 minibatches first, and trials from what is left, because its draws count for more than its
+hyper-parameters (docs/sampling.md).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil, floor
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.shared.protocol import Protocol
+
+FEWEST_TRIALS, MOST_TRIALS = 5, 100
+FEWEST_MINIBATCHES = 100
+LONGEST = 10  # times the protocol's epochs
+TRIALS = 10  # of a measured cell, which is the first round of TPE
+MINIBATCHES = 250  # of a measured cell, if these are enough updates
+HALVINGS = 60  # of the interval that has s
+WIDEST = 1000.0  # s at most, where caps hold for all
+
+
+class Line(NamedTuple):
+    """Seconds as a line in the number of updates: `start + slope * updates`."""
+
+    start: float
+    slope: float
+
+    def at(self, updates: float) -> float:
+        """Return the seconds of so many updates."""
+        return self.start + self.slope * updates
+
+    @classmethod
+    def through(cls, few: int, seconds: float, more: int, longer: float) -> "Line":
+        """Return the line through two measurements; a constant where both have as many updates, and never falling."""
+        slope = max(0.0, (longer - seconds) / (more - few)) if more > few else 0.0
+        return cls(max(0.0, longer - slope * more), slope)
+
+
+class Rates(NamedTuple):
+    """Measured speed of a method on a data set.
+
+    Attributes:
+        trial: seconds of a trial with all its folds.
+        fit: seconds of a final fit.
+        n_train: training rows of a final fit.
+    """
+
+    trial: Line
+    fit: Line
+    n_train: int
+
+
+class Spending(NamedTuple):
+    """What a budget pays for; no trials where nothing is tuned."""
+
+    trials: int
+    minibatches: int
+
+
+FEWEST = Spending(0, FEWEST_MINIBATCHES)  # of a method that is too slow for any budget
+
+
+def spending(
+    budget: float, rates: Rates, protocol: Protocol, updates: Callable[[int], int], chains: bool = False
+) -> Spending:
+    """Return the trials and minibatches that a budget pays for.
+
+    Args:
+        budget: seconds.
+        rates: of the method on the data set.
+        protocol: has T0 trials; its epochs, or fewer minibatches, are M0.
+        updates: returns the updates of a final fit of so many minibatches.
+        chains: whether fits are Markov chains.
+    """
+    whole = protocol.epochs * ceil(rates.n_train / protocol.batch_size)
+    planned = min(whole, protocol.max_minibatches or whole)
+
+    def trials(wanted: float) -> int:
+        return min(floor(wanted), MOST_TRIALS) if wanted >= FEWEST_TRIALS else 0
+
+    def minibatches(wanted: float) -> int:
+        return max(FEWEST_MINIBATCHES, floor(wanted))
+
+    def seconds(spent: Spending) -> float:
+        n_updates = updates(spent.minibatches)
+        return spent.trials * rates.trial.at(n_updates) + rates.fit.at(n_updates)
+
+    def alike(s: float) -> Spending:
+        return Spending(trials(s * protocol.trials), minibatches(min(s, LONGEST) * planned))
+
+    def length_first(s: float) -> Spending:
+        return Spending(trials(max(0.0, s - 1) * protocol.trials), minibatches(min(s, 1) * planned))
+
+    scaled = length_first if chains else alike
+    low, high = 0.0, WIDEST
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if seconds(scaled(middle)) <= budget else (low, middle)
+    return scaled(low)
+
+
+def budgeted(cell: Cell, budget: int, spent: Spending | None = None) -> Cell:
+    """Return a cell under a budget of seconds, which has its trials and minibatches, or before these are known.
+
+    Args:
+        cell: under the protocol that the budget scales.
+        budget: seconds.
+        spent: what it pays for.
+    """
+    protocol = cell.protocol.changed(budget_seconds=budget, epochs=LONGEST * cell.protocol.epochs)
+    if spent:
+        tuning = {"trials": spent.trials} if spent.trials else {"trials": 1, "sampler": "centre"}
+        protocol = protocol.changed(max_minibatches=spent.minibatches, **tuning)
+    preset = cell.preset.removesuffix("-modified") + "-modified"
+    return Cell(cell.suite, cell.dataset, cell.method, cell.split, preset, protocol, cell.seed)
+
+
+Key = tuple[str, str, str, str]
+
+
+def key_of(cell: Cell) -> Key:
+    """Return what cells with equal trials and minibatches have in common: suite, data set, method, protocol hash."""
+    return cell.suite, cell.dataset, cell.method, cell.protocol.hash
+
+
+def spent_before(rows: pd.DataFrame) -> Mapping[Key, Protocol]:
+    """Return the protocols of rows under budgets, so that a resumed run goes on with the same trials and minibatches.
+
+    Args:
+        rows: of a results folder (`Results.rows`).
+    """
+    rows = rows[rows["protocol"].astype(str).str.contains('"budget_seconds"')]
+    columns: Iterable[tuple[str, ...]] = (
+        rows[["suite", "dataset", "method", "protocol_hash", "protocol"]]
+        .drop_duplicates()
+        .itertuples(index=False, name=None)
+    )
+    return {
+        (suite, dataset, method, digest): Protocol.from_json(text) for suite, dataset, method, digest, text in columns
+    }
+
+
+def measured(
+    cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProgress = lambda progress: None
+) -> Rates:
+    """Return the speed of a method on a data set, of a cell under the protocol that a budget scales.
+
+    It is measured in this process on a torch device.
+    """
+    from lockstep_bench.bench.costs.probe import seconds_of_parts
+    from lockstep_bench.bench.engine.native_training import MIN_UPDATES
+
+    trials = min(TRIALS, cell.protocol.trials)
+    few = MINIBATCHES
+    n_train = seconds_of_parts(cell, trials, few, data_dir, device).n_train  # imports, compiles
+    while few < LONGEST * MINIBATCHES and updates_of(cell, n_train, few) < MIN_UPDATES:
+        few *= 2
+    short, long = (seconds_of_parts(cell, trials, count, data_dir, device) for count in (few, 4 * few))
+    counts = [updates_of(cell, n_train, count) for count in (few, 4 * few)]
+    tuning = Line.through(counts[0], short.tuning, counts[1], long.tuning)
+    fit = Line.through(counts[0], short.fit, counts[1], long.fit)
+    return Rates(Line(tuning.start / trials, tuning.slope / trials), fit, n_train)
+
+
+def updates_of(cell: Cell, n_train: int, minibatches: int) -> int:
+    """Return the updates of a final fit of a cell's method that may take so many minibatches."""
+    from lockstep_bench import methods
+    from lockstep_bench.bench.engine.minibatches import Schedule
+
+    protocol = cell.protocol
+    epochs = LONGEST * protocol.epochs
+    return Schedule.of(methods.get(cell.method), n_train, protocol.batch_size, epochs, minibatches).plan.n_updates

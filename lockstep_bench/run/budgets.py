@@ -1,0 +1,90 @@
+"""Cells under budgets of seconds, with the trials and minibatches of each method on each data set."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from rich.progress import Progress
+
+from lockstep_bench import methods
+from lockstep_bench.bench.console import display
+from lockstep_bench.bench.costs.budgets import (
+    FEWEST,
+    Rates,
+    Spending,
+    budgeted,
+    key_of,
+    measured,
+    spending,
+    spent_before,
+    updates_of,
+)
+from lockstep_bench.bench.costs.workload import surroundings
+from lockstep_bench.bench.execution.measuring import measure_each
+from lockstep_bench.bench.execution.workers import workers_on
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.experiment.resolved import Resolved
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.run.request import RunRequest
+from lockstep_bench.shared.protocol import VECTORS
+
+LIMIT_SECONDS = 600  # of one measurement; a slower method is not tuned, and hardly trained
+
+
+def with_budgets(request: RunRequest, resolved: Resolved, results: Results) -> Resolved:
+    """Return the cells once for each budget, with the trials and minibatches that it pays for.
+
+    Rows of the results folder say what an earlier run has found. The rest is measured, but in a dry run.
+
+    Raises:
+        InvalidRequest: The suite trains no networks on vectors.
+    """
+    if not request.budgets:
+        return resolved
+    for cell in resolved.cells:
+        if SUITES[cell.suite].kind.data != VECTORS:
+            raise InvalidRequest(f"--budget-seconds is for tables of numbers, which the suite {cell.suite} has not")
+    before = {} if request.fresh else spent_before(results.rows())
+    pairs = [(cell, budget) for budget in request.budgets for cell in resolved.cells]
+    unknown = {_pair(cell): cell for cell, budget in pairs if key_of(budgeted(cell, budget)) not in before}
+    rates = {} if request.dry_run else _measure(request, list(unknown.values()))
+    cells = []
+    for cell, budget in pairs:
+        known = before.get(key_of(budgeted(cell, budget)))
+        if known:
+            cells.append(replace(budgeted(cell, budget), protocol=known))
+        else:
+            cells.append(budgeted(cell, budget, _spending(cell, budget, rates) if not request.dry_run else None))
+    return replace(resolved, cells=cells)
+
+
+def _pair(cell: Cell) -> tuple[str, str, str]:
+    return cell.suite, cell.dataset, cell.method
+
+
+def _spending(cell: Cell, budget: int, rates: dict[tuple[str, str, str], Rates]) -> Spending:
+    speed = rates.get(_pair(cell))
+    if speed is None:
+        return FEWEST
+    updates = partial(updates_of, cell, speed.n_train)
+    return spending(budget, speed, cell.protocol, updates, methods.get(cell.method).chains)
+
+
+def _measure(request: RunRequest, cells: Sequence[Cell]) -> dict[tuple[str, str, str], Rates]:
+    """Return the speeds of methods on data sets, measured in processes like those that train; none where one fails."""
+    found: dict[tuple[str, str, str], Rates] = {}
+    if not cells:
+        return found
+    each = request.workers or (surroundings(request.devices).cores if request.devices == ("cpu",) else 1)
+    workers = workers_on(request.devices, each)
+
+    def keep(cell: Cell, rates: Rates) -> None:
+        found[_pair(cell)] = rates
+
+    with Progress(console=display.err, transient=True) as progress:
+        bar = progress.add_task("measuring how fast methods are", total=len(cells))
+        advance = partial(progress.advance, bar)
+        measure_each(measured, cells, workers, keep, request.data_dir, limit=LIMIT_SECONDS, on_progress=advance)
+    return found

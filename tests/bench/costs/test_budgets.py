@@ -1,0 +1,103 @@
+"""A budget pays for trials and minibatches by measured lines, worked out by hand."""
+
+import pandas as pd
+import pytest
+
+from lockstep_bench.bench.costs.budgets import (
+    FEWEST_MINIBATCHES,
+    MOST_TRIALS,
+    Line,
+    Rates,
+    Spending,
+    budgeted,
+    spending,
+    spent_before,
+    updates_of,
+)
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.shared.protocol import Protocol
+
+TUNED = Protocol(trials=30, epochs=20, batch_size=10)  # 1,000 rows: 100 minibatches an epoch, 2,000 in all
+CELL = Cell("uci", "yacht", "map", 0, "tuned", TUNED, 0)
+
+
+def rates(trial: tuple[float, float], fit: tuple[float, float]) -> Rates:
+    return Rates(Line(*trial), Line(*fit), 1000)
+
+
+def one_for_one(minibatches: int) -> int:
+    return minibatches
+
+
+def test_line_goes_through_both_measurements():
+    line = Line.through(100, 1.0, 400, 1.6)
+    assert (line.at(100), line.at(400), line.at(1000)) == pytest.approx((1.0, 1.6, 2.8))
+
+
+def test_line_never_falls_and_is_constant_without_further_updates():
+    assert Line.through(100, 1.0, 400, 0.5) == (0.5, 0.0)
+    assert Line.through(1, 1.0, 1, 1.2) == (1.2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent"),
+    [
+        (60.0, Spending(30, 2000)),  # 30 x 2,000 x 1 ms: the protocol itself
+        (15.0, Spending(15, 1000)),  # a quarter is half of both
+        (240.0, Spending(60, 4000)),
+    ],
+)
+def test_trials_and_minibatches_grow_alike(budget, spent):
+    # A little more than the budget, so that rounding does not decide.
+    assert spending(budget * (1 + 1e-9), rates((0, 1e-3), (0, 0)), TUNED, one_for_one) == spent
+
+
+def test_seconds_that_need_no_updates_are_part_of_the_budget():
+    # s with 30 s (1 + 2 s) + 10 = 100: 60 s^2 + 30 s - 90 = 0, so s = 1.
+    assert spending(100 * (1 + 1e-9), rates((1, 1e-3), (10, 0)), TUNED, one_for_one) == (30, 2000)
+
+
+def test_both_grow_no_further_than_their_limits():
+    assert spending(1e9, rates((0, 1e-3), (0, 1e-3)), TUNED, one_for_one) == (MOST_TRIALS, 20_000)
+
+
+def test_nothing_is_tuned_where_fewer_than_five_trials_are_affordable():
+    # s = 1/6 gives 5 trials and 333 minibatches, for 1.665 s and more; below it all goes to the fit.
+    assert spending(1.7, rates((0, 1e-3), (0, 0)), TUNED, one_for_one) == (5, 339)
+    assert spending(1.6, rates((0, 1e-3), (0, 1e-3)), TUNED, one_for_one).trials == 0
+
+
+def test_slow_method_is_trained_a_little():
+    assert spending(1.0, rates((0, 1), (0, 1)), TUNED, one_for_one) == (0, FEWEST_MINIBATCHES)
+
+
+def test_chains_have_their_length_before_they_are_tuned():
+    speed = rates((0, 1e-3), (0, 5e-3))
+    assert spending(5.0, speed, TUNED, one_for_one, chains=True) == (0, 1000)  # 1,000 x 5 ms
+    assert spending(10 * (1 + 1e-9), speed, TUNED, one_for_one, chains=True) == (0, 2000)
+    assert spending(40 * (1 + 1e-9), speed, TUNED, one_for_one, chains=True) == (15, 2000)  # 10 + 15 x 2
+
+
+def test_updates_are_those_of_the_methods_schedule():
+    assert updates_of(CELL, 1000, 500) == 500
+    vifa = Cell("uci", "yacht", "vifa", 0, "tuned", TUNED, 0)
+    assert updates_of(vifa, 1000, 500) == 125  # four minibatches each
+
+
+def test_budget_is_one_protocol_whatever_it_pays_for():
+    cells = [budgeted(CELL, 10), budgeted(CELL, 10, Spending(7, 300)), budgeted(CELL, 10, Spending(0, 300))]
+    assert len({cell.protocol.hash for cell in cells}) == 1
+    assert cells[1].protocol.trials == 7
+    assert (cells[2].protocol.sampler, cells[2].protocol.max_minibatches) == ("centre", 300)
+    assert budgeted(CELL, 100).protocol.hash != cells[0].protocol.hash
+
+
+def test_earlier_rows_say_what_a_budget_paid_for():
+    cells = [CELL, budgeted(CELL, 10, Spending(7, 300))]
+    rows = [
+        {"suite": "uci", "dataset": "yacht", "method": "map"}
+        | {"protocol_hash": cell.protocol.hash, "protocol": cell.protocol.to_json()}
+        for cell in cells
+    ]
+    found = spent_before(pd.DataFrame(rows))
+    assert found == {("uci", "yacht", "map", cells[1].protocol.hash): cells[1].protocol}

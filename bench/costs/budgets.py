@@ -14,6 +14,7 @@ hyper-parameters (docs/sampling.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
@@ -125,8 +126,7 @@ def budgeted(cell: Cell, budget: int, spent: Spending | None = None) -> Cell:
     if spent:
         tuning = {"trials": spent.trials} if spent.trials else {"trials": 1, "sampler": "centre"}
         protocol = protocol.changed(max_minibatches=spent.minibatches, **tuning)
-    preset = cell.preset.removesuffix("-modified") + "-modified"
-    return Cell(cell.suite, cell.dataset, cell.method, cell.split, preset, protocol, cell.seed)
+    return replace(cell, preset=f"{cell.preset}-{budget}s", protocol=protocol)
 
 
 Key = tuple[str, str, str, str]

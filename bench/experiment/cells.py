@@ -41,7 +41,8 @@ class Cell:
     Attributes:
         suite, dataset, method: registry names.
         split: number of the data set's fixed split.
-        preset: name of the preset that `protocol` started from, with "-modified" if anything was changed.
+        preset: name of the preset that `protocol` started from, with "-modified" if anything was changed, and
+            "-10s" for a budget of ten seconds.
         protocol: resolved protocol.
         seed: seed of the run. Every random number follows from it and the cell's identity.
     """

@@ -9,7 +9,7 @@ from lockstep_bench.bench.experiment.cells import Cell, cells_of
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
 from lockstep_bench.bench.experiment.suites import SUITES, Suite
 from lockstep_bench.methods.catalogue.options import with_options
-from lockstep_bench.shared.protocol import SETTINGS, Protocol
+from lockstep_bench.shared.protocol import FROM_BUDGET, SETTINGS, Protocol
 
 # Words for several methods.
 ALL, HEADLINE = "all", "headline"
@@ -82,7 +82,8 @@ def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ..
 def protocol_of(request: Request) -> tuple[str, Protocol]:
     """Return the name of the resolved protocol and the protocol.
 
-    The name is that of the replication, or the preset's with "-modified" if anything differs.
+    The name is that of the replication, or the preset's with "-modified" if anything differs. A budget of seconds is
+    added, as in "tuned-10s".
     """
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
@@ -101,7 +102,10 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
         protocol = original.changed(**request.changes)
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
-    return request.replication or request.preset + ("" if protocol == original else "-modified"), protocol
+    budget = protocol.budget_seconds
+    decided = {name: getattr(original, name) for name in ("budget_seconds", "epochs", *FROM_BUDGET) if budget}
+    modified = "" if protocol.changed(**decided) == original else "-modified"
+    return request.replication or request.preset + modified + (f"-{budget}s" if budget else ""), protocol
 
 
 def check_schedule(request: Request) -> None:

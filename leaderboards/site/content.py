@@ -17,9 +17,10 @@ from lockstep_bench.leaderboards.replications.comparison import Replication, rep
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
 from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
+from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries, series_of
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
-from lockstep_bench.leaderboards.wording.commands import MODIFIED, changes
+from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
 from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card
 from lockstep_bench.shared.papers.entries import entries
@@ -33,7 +34,7 @@ QUICK = "quick"  # the preset whose budgets are too small for conclusions
 
 def is_quick(preset: str) -> bool:
     """Return whether a label is that of the preset `quick`, modified or not."""
-    return preset.partition("@")[0].removesuffix(MODIFIED) == QUICK
+    return original_preset(preset) == QUICK
 
 
 def preset_order(preset: str) -> tuple[bool, str]:
@@ -229,6 +230,11 @@ class Site:
         return failures(self.cells)
 
     @cached_property
+    def budgeted(self) -> list[BudgetSeries]:
+        """Series of budgets of seconds."""
+        return series_of(self.cells)
+
+    @cached_property
     def suites(self) -> list[str]:
         """Names of suites, in alphabetical order."""
         return sorted(self.cells["suite"].unique())
@@ -275,7 +281,7 @@ class Site:
 
     def original(self, suite: str, preset: str) -> str | None:
         """Return the unmodified protocol of a preset (a label), if that was run too."""
-        return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
+        return self.originals.get((suite, original_preset(preset)))
 
     def protocol(self, suite: str, preset: str) -> str:
         """Return the protocol (JSON) of a preset (a label)."""
@@ -285,7 +291,7 @@ class Site:
     def changes(self, suite: str, preset: str) -> str:
         """Return how a modified preset (a label) differs from the original, if that was run too: "epochs 2000"."""
         original = self.original(suite, preset)
-        if original is None or not preset.partition("@")[0].endswith(MODIFIED):
+        if original is None or not is_changed(preset):
             return ""
         changed = changes(self.protocol(suite, preset), original)
         return ", ".join(f"{name} {value}" for name, value in changed.items())

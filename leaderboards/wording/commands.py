@@ -1,13 +1,24 @@
 """The command that runs cells again, from what their rows record."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterable
 
 from lockstep_bench.leaderboards.wording.run_facts import ranges
 from lockstep_bench.shared.protocol import IMAGES, SETTINGS
 
-MODIFIED = "-modified"
+CHANGED = re.compile(r"(-modified)?(-\d+s)?$")  # what a preset's name gets: for changed fields, and for a budget
+
+
+def original_preset(label: str) -> str:
+    """Return the name of the preset that a label's protocol started from: "tuned" of "tuned-modified-10s@3f2a"."""
+    return CHANGED.sub("", label.partition("@")[0], count=1)
+
+
+def is_changed(label: str) -> bool:
+    """Return whether the protocol of a preset's label is not the preset's own."""
+    return original_preset(label) != label.partition("@")[0]
 
 
 def command(
@@ -22,8 +33,8 @@ def command(
 ) -> str:
     """Return the shell command that runs splits of one method on one data set under their protocol.
 
-    An unchanged preset is given by its name. For a changed preset ("paper-modified"), the command also sets the fields
-    of its protocol that differ from `original`.
+    An unchanged preset is given by its name. For a changed one ("paper-modified", "tuned-10s"), the command also sets
+    the fields of its protocol that differ from `original`.
 
     Args:
         suite: name of the suite.
@@ -35,11 +46,10 @@ def command(
         seed: seed of the cells.
         original: protocol (JSON) of the unchanged preset; without it, the command sets all fields.
     """
-    plain = preset.partition("@")[0]
     numbers = ranges(sorted(set(splits)), "-", ",")
     words = ["python", "run_all.py", *_data(suite, dataset), "--methods", method]
-    words += ["--splits", numbers, "--preset", plain.removesuffix(MODIFIED)]
-    if plain.endswith(MODIFIED):
+    words += ["--splits", numbers, "--preset", original_preset(preset)]
+    if is_changed(preset):
         for name, value in changes(protocol, original or "").items():
             words += ["--set", f"{name}={value}"]
     return shlex.join([*words, "--seed", str(seed)])

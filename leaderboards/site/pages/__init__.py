@@ -21,7 +21,7 @@ from lockstep_bench.leaderboards.data.own import own_tables
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.pages import dataset, index, method, power, replications, suite
+from lockstep_bench.leaderboards.site.pages import dataset, equal_seconds, index, method, power, replications, suite
 from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, first_failures, further_pages
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
@@ -131,10 +131,13 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
     for name in site.methods:
         yield made(addresses.method_page(name), "method.html", method.context(site, name))
-    if site.suites:
-        yield made(addresses.POWER, "power.html", power.context(site))
-    if site.replications:
-        yield made(addresses.REPLICATIONS, "replications.html", replications.context(site))
+    for wanted, name, template, of_page in (
+        (site.suites, addresses.POWER, "power.html", power),
+        (site.budgeted, addresses.EQUAL_SECONDS, "equal_seconds.html", equal_seconds),
+        (site.replications, addresses.REPLICATIONS, "replications.html", replications),
+    ):
+        if wanted:
+            yield made(name, template, of_page.context(site))
 
 
 def _environment(site: Site) -> Environment:
@@ -169,6 +172,7 @@ def _environment(site: Site) -> Environment:
         ),
         "suites": site.suites,
         "replicated": bool(site.replications),
+        "budgeted": bool(site.budgeted),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

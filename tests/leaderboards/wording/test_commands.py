@@ -21,7 +21,7 @@ OTHERS = {
     "start": "imagenet", "precision": "bfloat16",
     "milestones": "5", "validation": "holdout", "fold_kind": "block",
     "stream_batch": 10, "window": 50, "factor": 10, "hparams": GivenHParams.of(map(parse, ("lr=0.01", "map:lr=0.1"))),
-    "activation": "softplus", "hidden": "20,20",
+    "activation": "softplus", "hidden": "20,20", "budget_seconds": 30,
 }  # fmt: skip
 
 
@@ -53,7 +53,9 @@ def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
         if kind.data not in SETTINGS[name].data or (kind.settled and name in ("hidden", "activation")):
             continue
         protocol = original.changed(**{name: value})
-        label = preset if protocol == original else f"{preset}-modified"
+        label = (
+            preset if protocol == original else f"{preset}-30s" if name == "budget_seconds" else f"{preset}-modified"
+        )
         for known in (None, original.to_json()):
             text = command(suite, "d", "m", [0], label, protocol.to_json(), 0, known)
             assert run_again(text) == (label, protocol)

@@ -1,0 +1,108 @@
+"""The page on equal seconds: scores against seconds of tuning and training, and the verdicts at each budget."""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.trajectories import trajectories
+from lockstep_bench.leaderboards.metrics import Metric, metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
+from lockstep_bench.leaderboards.site.standings import Standing, Standings
+from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries
+from lockstep_bench.leaderboards.wording.formats import number, visible
+
+PAIR = ["dataset", "method"]
+
+
+class SeriesSection(NamedTuple):
+    """One series of budgets by its leading metric.
+
+    Attributes:
+        series: suite, and presets by seconds.
+        metric: the leading one of the largest budget.
+        reference: method that differences refer to; "" without one.
+        methods: every method, in the order of the largest budget's standings.
+        columns: by seconds, the standings.
+        spent: by seconds and method, the median seconds really taken, where they are known.
+        plots: over all data sets, and of each.
+    """
+
+    series: BudgetSeries
+    metric: Metric
+    reference: str
+    methods: list[str]
+    columns: dict[int, Standings]
+    spent: dict[tuple[int, str], float]
+    plots: list[Plot]
+
+    def standing(self, seconds: int, method: str) -> Standing | None:
+        """Return a method's standing at a budget; None where it was not compared."""
+        return self.columns[seconds].by_method.get(method)
+
+
+def context(site: Site) -> dict[str, Any]:
+    """Return the variables of the template `equal_seconds.html`."""
+    return {"sections": [section(site, one, f"seconds{place}") for place, one in enumerate(site.budgeted)]}
+
+
+def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
+    """Return the section of a series; `key` is a prefix of ids, unique within a page."""
+    *_, largest = series.presets.values()
+    name = leading(boards_of(site, series.suite, largest))
+    columns = {seconds: site.standings(series.suite, preset, name) for seconds, preset in series.presets.items()}
+    *_, last = columns.values()
+    methods = list(dict.fromkeys([*last.by_method, *(method for one in columns.values() for method in one.by_method)]))
+    points = measured(site, series, name)
+    known = points.dropna(subset="measured").groupby(["budget", "method"])["measured"].median().reset_index()
+    spent = {(budget, method): seconds for budget, method, seconds in known.itertuples(index=False, name=None)}
+    plots = []
+    if (over_sets := differences(columns, last.reference)) is not None:
+        plots.append(_plot(over_sets, methods, "over data sets", _less(name, last.reference), f"{key}all"))
+    for place, (dataset, rows) in enumerate(points.groupby("dataset")):
+        plots.append(_plot(rows, methods, str(dataset), metric(name).title, f"{key}set{place}"))
+    return SeriesSection(series, metric(name), last.reference, methods, columns, spent, plots)
+
+
+def measured(site: Site, series: BudgetSeries, name: str) -> pd.DataFrame:
+    """Return one row per budget, data set and method.
+
+    Columns: budget, dataset, method; score, the mean over splits; measured, the median seconds of tuning and fit, which
+    is NaN where other work ran beside them; seconds, these or the budget.
+    """
+    found = []
+    for budget, preset in series.presets.items():
+        chosen = (site.summary["suite"] == series.suite) & (site.summary["preset"] == preset)
+        table = site.summary[chosen]
+        scores = table.loc[table["metric"] == name, [*PAIR, "mean"]].rename(columns={"mean": "score"})
+        times = table.loc[table["metric"] == "total_seconds", [*PAIR, "median"]].rename(columns={"median": "measured"})
+        both = scores.dropna().merge(times, "left", PAIR).astype(dict.fromkeys(PAIR, "str"))
+        found.append(both.assign(budget=budget, seconds=both["measured"].fillna(float(budget))))
+    return pd.concat(found, ignore_index=True)
+
+
+def differences(columns: dict[int, Standings], reference: str) -> pd.DataFrame | None:
+    """Return the mean differences to the reference over data sets at each budget; None where there are none."""
+    rows = [
+        (method, float(seconds), 0.0 if method == reference else standing.change.difference)
+        for seconds, standings in columns.items()
+        if len(standings.families.datasets) > 1
+        for method, standing in standings.by_method.items()
+    ]
+    points = pd.DataFrame(rows, columns=["method", "seconds", "score"]).dropna()
+    return points if len(points) and reference else None
+
+
+def _less(name: str, reference: str) -> str:
+    return f"{metric(name).title} less {visible(reference)}'s"
+
+
+def _plot(points: pd.DataFrame, methods: list[str], title: str, label: str, key: str) -> Plot:
+    ends = points.groupby("method", sort=False).last()
+    said = ", ".join(f"{visible(str(method))} {number(float(row['score']), 2)}" for method, row in ends.iterrows())
+    return Plot(
+        trajectories(points, methods, title, label, key),
+        f"{title}: {label} with the largest budget: {said}.",
+        f"{title}: {label} against seconds.",
+    )

@@ -1,0 +1,69 @@
+"""The page on equal seconds shows scores, verdicts and measured seconds at each budget."""
+
+import json
+
+import pytest
+from built_pages import Built
+
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.equal_seconds import context, measured
+
+SETS = ("boston", "concrete", "energy", "wine", "yacht", "power")
+
+
+@pytest.fixture(scope="module")
+def out(shared_folder):
+    """Two methods on three splits of six sets at 1 and 10 seconds; `vifa` is 0.5 nats ahead with ten."""
+    rows = []
+    for place, dataset in enumerate(SETS):
+        for budget, gain in ((1, 0.1), (10, 0.5)):
+            for split in range(3):
+                for method in ("map", "vifa"):
+                    nmll = 2 + place + 0.01 * split - gain * (method == "vifa") * (1 + 0.01 * split)
+                    protocol = {"epochs": 2000, "budget_seconds": budget, "trials": 5 + place, "max_minibatches": 100}
+                    row = {"dataset": dataset, "method": method, "split": split, "preset": f"tuned-{budget}s"}
+                    row |= {"protocol": json.dumps(protocol), "protocol_hash": f"{budget:08}", "nmll": nmll}
+                    row |= {"tune_seconds": 0.75 * budget, "fit_seconds": 0.05 * budget, "exclusive": method == "vifa"}
+                    rows.append(row)
+    return shared_folder(*rows)
+
+
+@pytest.fixture(scope="module")
+def section(out):
+    (found,) = context(Site(read_results(out)))["sections"]
+    return found
+
+
+def test_seconds_are_the_measured_ones_or_else_the_budget(out):
+    site = Site(read_results(out))
+    points = measured(site, site.budgeted[0], "nmll").set_index(["budget", "dataset", "method"])
+    assert points.loc[(10, "yacht", "vifa"), "seconds"] == pytest.approx(8.0)
+    assert points.loc[(10, "yacht", "map"), "seconds"] == 10
+    assert points.loc[(1, "boston", "map"), "score"] == pytest.approx(2.01)
+
+
+def test_differences_to_the_reference_are_those_of_each_budget(section):
+    found = {seconds: section.standing(seconds, "vifa").change.difference for seconds in (1, 10)}
+    assert found == pytest.approx({1: -0.101, 10: -0.505})
+    assert section.spent == pytest.approx({(1, "vifa"): 0.8, (10, "vifa"): 8.0})
+
+
+def test_there_is_a_figure_over_all_sets_and_one_of_each(section):
+    assert len(section.plots) == 1 + len(SETS)
+    assert "NMLL less map's" in section.plots[0].caption
+    assert "vifa −0.51" in section.plots[0].description or "vifa −0.50" in section.plots[0].description
+
+
+def test_page_is_linked_and_has_the_verdicts(out, tmp_path):
+    site = Built(leaderboards.build(out, tmp_path / "site"))
+    (row,) = (row for row in site["equal-seconds.html"].rows if row.split()[0] == "vifa")
+    assert "best −0.10" in row
+    assert "best −0.50" in row or "best −0.51" in row
+    assert "took 8 s" in row
+    assert "equal-seconds.html" in site["index.html"].links
+
+
+def test_site_without_budgets_has_no_such_page(built):
+    assert "equal-seconds.html" not in built({"nmll": 1.0})

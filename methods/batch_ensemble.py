@@ -4,7 +4,7 @@ Member k has in every layer an input scale r_k, an output scale s_k and a bias b
 
     h -> ((h * r_k) W) * s_k + b_k,      that is W_k = W * (r_k s_k^T) elementwise
 
-(Wen et al. 2020, eq. 1 and 5). All members see the whole minibatch. Training minimises
+(Wen et al. 2020). All members see the whole minibatch. Training minimises
 
     N times the mean of -log p(y | x, W_k, b_k) over the minibatch and the K members, plus alpha/2 |W|^2.
 

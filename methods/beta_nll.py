@@ -4,7 +4,7 @@ The network's outputs are the mean m and the log variance l of each target. Per 
 
     exp(beta l) (1/2 (y - m)^2 exp(-l) + l / 2 + const),      the first factor without gradient
 
-(Seitzer et al. 2022, eq. 5). beta = 0 is the NLL, under which examples of large predicted variance hardly move the
+(Seitzer et al. 2022). beta = 0 is the NLL, under which examples of large predicted variance hardly move the
 mean; beta = 1 gives the mean the gradient of the squared error. The paper recommends 0.5.
 """
 

@@ -5,7 +5,7 @@ Four outputs give a normal-inverse-gamma distribution of the target's mean and v
     nu = softplus(o_2),      a = softplus(o_3) + 1,      b = softplus(o_4).
 
 The predictive is Student's t with 2a degrees of freedom, location gamma and squared scale b (1 + nu) / (nu a). Per
-example the network minimises (Amini et al. 2020, eq. 8-10)
+example the network minimises (Amini et al. 2020)
 
     -log t(y) + lambda |y - gamma| (2 nu + a);
 

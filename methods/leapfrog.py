@@ -5,8 +5,8 @@ A trajectory starts from momentum r ~ N(0, I) and makes L leapfrog steps of leng
     H(theta, r) = -log p(theta | D) + |r|^2 / 2,
 
 each with one gradient of all training rows. Its end is accepted with probability min(1, exp(H(start) - H(end))), so
-draws are those of the posterior however wrong the steps are (Neal 2011, section 3). Warm-up tunes epsilon to an
-acceptance of 0.8 by dual averaging (Hoffman and Gelman 2014, section 3.2). Afterwards every trajectory has a length
+draws are those of the posterior however wrong the steps are (Neal 2011). Warm-up tunes epsilon to an
+acceptance of 0.8 by dual averaging (Hoffman and Gelman 2014). Afterwards every trajectory has a length
 drawn from U(0.8, 1.2) epsilon L, so that none is a whole period of the posterior.
 
 Unlike those of NUTS, all trajectories are equally long: chains advance in lockstep, and none waits for the longest.

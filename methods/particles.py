@@ -8,11 +8,11 @@ term estimated from a minibatch that all share, and of the kernel k(a, b) = exp(
       phi_i = 1/K sum_j [k(theta_j, theta_i) s_j + grad_{theta_j} k(theta_j, theta_i)].
 
 - `repulsive-ensemble`, the gradient flow of the Wasserstein distance with a kernel density estimate in weight space
-  (kde-WGD; D'Angelo and Fortuin 2021, eq. 12):
+  (kde-WGD; D'Angelo and Fortuin 2021):
 
       phi_i = s_i - sum_j grad_{theta_i} k(theta_i, theta_j) / sum_j k(theta_i, theta_j).
 
-The bandwidth is h = med^2 / log K with the median distance of two particles (Liu and Wang 2016, section 5). Steps are
+The bandwidth is h = med^2 / log K with the median distance of two particles (Liu and Wang 2016). Steps are
 those of Adam, where Liu and Wang take AdaGrad. They do not move the points where all phi_i are 0.
 """
 
@@ -30,7 +30,7 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.maths.gradients import AT_ONCE
 from lockstep_bench.methods.mcmc.draws import thinned
 
-PARTICLES = 20  # Liu and Wang 2016, section 5, of neural networks
+PARTICLES = 20  # as Liu and Wang 2016 have of neural networks
 LEAST_BANDWIDTH = 1e-20
 
 

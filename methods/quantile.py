@@ -4,7 +4,7 @@ It minimises the mean of the pinball loss
 
     max(tau (y - f), (tau - 1) (y - f)),      f = f(x, tau), tau ~ U(0, 1),
 
-with a tau of its own for every example of a minibatch (Tagasovska and Lopez-Paz 2019, eq. 2). tau is one more input of
+with a tau of its own for every example of a minibatch (Tagasovska and Lopez-Paz 2019). tau is one more input of
 the network, standardised like the others.
 
 Nothing keeps quantiles of different tau in order. For prediction they are sorted (Chernozhukov et al. 2010) and spread

@@ -5,11 +5,11 @@ With the objective u of `methods.training.chains`, by which the posterior is pro
     v <- (1 - a) v - h P grad u + N(0, 2 a h P / (N s) - h^2),      theta <- theta + v,
 
 SGHMC in the velocity form of Chen, Fox and Guestrin 2014, eq. 15, with the friction a = 0.05, the step h = lr^2 and the
-preconditioner P = V^(-1/2) of Springenberg et al. 2016, section 4. There, V estimates the mean squared gradient; it
+preconditioner P = V^(-1/2) of Springenberg et al. 2016. There, V estimates the mean squared gradient; it
 stands for the variance of the gradient's noise, too, which is the h^2 that is subtracted from the variance of the
 injected noise, down to 0.
 
-In the burn-in, half of all updates, V is an average over a time tau that adapts (their eq. 9), for each weight:
+In the burn-in, half of all updates, V is an average over a time tau that adapts for each weight:
 
     r = 1 / (tau + 1),  tau <- tau + 1 - tau g^2 / V,  g <- g + r (grad u - g),  V <- V + r ((grad u)^2 - V).
 

@@ -6,7 +6,7 @@ is exact, and training minimises over m, L and the weights v of all other layers
 
     sum_n [-log N(y_n; m^T phi_n, 1 / beta) + beta/2 phi_n^T S phi_n] + KL(q || N(0, I / alpha)) + alpha/2 |v|^2
 
-(Harrison et al. 2024, Theorem 1), the sum estimated from a minibatch. There are no weight samples. The paper puts a
+(Harrison et al. 2024), the sum estimated from a minibatch. There are no weight samples. The paper puts a
 prior on the noise and estimates it; here the noise precision is a hyper-parameter, as of all other methods.
 """
 

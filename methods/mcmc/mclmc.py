@@ -7,7 +7,7 @@ In continuous time a chain moves at unit speed along its velocity u, and the gra
 so that theta is distributed by p(theta | D). A step of length epsilon is the minimal-norm integrator of McLachlan
 (1995), with two gradients, between two half steps that turn the velocity at random by as much as makes it forget its
 direction over the length L. Nothing is accepted or rejected; a step is as long as the variance of its energy error
-allows (Robnik et al. 2023, sections 3 and 4).
+allows (Robnik et al. 2023).
 
 The functions are those of one chain. Vectors of weights have the shape (D,).
 """
@@ -124,7 +124,7 @@ def stepped(
 def _turned(velocity: Tensor, gradient: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
     """Return the velocity that a constant gradient has turned for some time, and the kinetic energy gained, ().
 
-    With e = g / |g| and delta = time |g| / (D - 1), the velocity becomes (Ver Steeg and Galstyan 2021, eq. 12)
+    With e = g / |g| and delta = time |g| / (D - 1), the velocity becomes (Ver Steeg and Galstyan 2021)
 
         u + e (sinh(delta) + e.u (cosh(delta) - 1)), divided by its length cosh(delta) + e.u sinh(delta);
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lockstep_bench.bench.native import trial
 from lockstep_bench.bench.native.compiler import NoCompiler, compile_library, target
-from lockstep_bench.bench.native.library_cache import ELSEWHERE, cache_folder, require_folder, store, stored
+from lockstep_bench.bench.native.library_cache import ELSEWHERE, alone, cache_folder, require_folder, store, stored
 
 
 @cache
@@ -24,8 +24,8 @@ def obstacle() -> str | None:
 def compiled(source: str) -> ctypes.CDLL:
     """Return the library of a source, from the cache if it was compiled before.
 
-    Several processes may compile the same source at once; each library appears complete or not at all. One that a power
-    failure or another program has damaged is compiled anew: to load it could kill the process.
+    Where several processes need the same source, one compiles it and the others wait. A library appears complete or not
+    at all. One that a power failure or another program has damaged is compiled anew: to load it could kill the process.
 
     Raises:
         NoCompiler: if the source cannot be compiled, or the library cannot be kept or loaded.
@@ -62,7 +62,10 @@ def bits_are_those_of_any_layout() -> bool:
 def _library(source: str) -> Path:
     key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
     try:
-        return stored(key) or _compiled(source, key)
+        if found := stored(key):
+            return found
+        with alone(key):
+            return stored(key) or _compiled(source, key)
     except OSError as error:
         raise NoCompiler(
             f"the cache of compiled loops, {cache_folder()}, cannot be written: {error.strerror or error}; mend that, "

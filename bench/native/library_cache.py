@@ -6,12 +6,14 @@ import re
 import shutil
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
-from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.compiler import COMPILE_SECONDS, NoCompiler
 
 CACHE_VARIABLE = "BENCH_NATIVE_CACHE"
 ELSEWHERE = f"set {CACHE_VARIABLE} to another folder"
@@ -76,6 +78,24 @@ def store(library: Path, key: str) -> Path:
     with suppress(OSError):
         _tidy(folder)
     return path
+
+
+@contextmanager
+def alone(key: str) -> Iterator[None]:
+    """Wait until no other process compiles the library of a key, at most as long as a compiler may take.
+
+    A disk without locks lets all go on at once, as does a process that takes too long.
+    """
+    path = require_folder() / f".{key}.lock"
+    lock = FileLock(path)
+    with suppress(Timeout, NotImplementedError):
+        lock.acquire(timeout=COMPILE_SECONDS)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # those that wait for it find the library
+        lock.release()
 
 
 def _tidy(folder: Path) -> None:

@@ -120,10 +120,23 @@ def test_broken_library_is_reported(monkeypatch, tmp_path):
     assert "cannot be loaded" in reason_of(7)
 
 
-def test_processes_may_compile_the_same_source():
-    processes = [in_other_process(3) for _ in range(2)]
-    assert [process.communicate()[0] for process in processes] == ["3\n", "3\n"]
+def test_processes_compile_the_same_source_once(tmp_path, monkeypatch):
+    calls, script = tmp_path / "calls", tmp_path / "compiler"
+    script.write_text(f'#!/bin/sh\ncase "$*" in *loop.cpp*) echo called >> {calls};; esac\nexec c++ "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    processes = [in_other_process(3) for _ in range(3)]
+    assert [process.communicate()[0] for process in processes] == ["3\n"] * 3
     assert len(stored_libraries()) == 1
+    assert calls.read_text() == "called\n"
+
+
+def test_loops_are_compiled_on_a_disk_without_locks(monkeypatch):
+    def acquire(*arguments, **options):
+        raise NotImplementedError("no flock")
+
+    monkeypatch.setattr(library_cache.FileLock, "acquire", acquire)
+    assert compiled(SOURCE.format(4)).answer() == 4
 
 
 # ---- Where nothing can be written, or others can

@@ -24,13 +24,11 @@ FinishedJob = tuple[Job, list[CellResult]]
 
 
 class Backend(Protocol):
-    """A set of workers, which may change during a run, and the way to run jobs on them.
+    """A set of workers, which may change during a run, and the way to run jobs on them."""
 
-    Attributes:
-        max_jobs: The most jobs that may run at a time.
-    """
-
-    max_jobs: int
+    @property
+    def max_jobs(self) -> int:
+        """The most jobs that may run at a time."""
 
     def acquire(self, stop: Event) -> Worker:
         """Wait for a free worker, which is then taken.
@@ -58,10 +56,14 @@ class LocalBackend:
     """
 
     def __init__(self, workers: Sequence[Worker], spare: Spare | None = None):
-        self.max_jobs, self._workers, self._pool = len(workers), workers, Pool(spare)
+        self._workers, self._pool = workers, Pool(spare)
         self._free: PriorityQueue[int] = PriorityQueue()
         for number in range(len(workers)):
             self._free.put(number)
+
+    @property
+    def max_jobs(self) -> int:
+        return len(self._workers)
 
     def acquire(self, stop: Event) -> Worker:
         number = self._free.get()

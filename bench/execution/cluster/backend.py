@@ -27,7 +27,7 @@ from lockstep_bench.shared.rows.atomic import write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds
-MAX_JOBS = 256  # at a time; each costs a waiting thread here
+LEAST_JOBS = 256  # for which there are threads here, however few workers there are; others may come later
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
 
@@ -50,8 +50,6 @@ class DaskBackend:
         InvalidRequest: A Dask worker that is present from the beginning is not admitted.
     """
 
-    max_jobs = MAX_JOBS
-
     def __init__(self, client: Any, needs: Needs, say: Callable[[str], None]):
         self._client, self._needs, self._say = client, needs, say
         self._session = f"lockstep-bench-{uuid4().hex}"
@@ -67,6 +65,11 @@ class DaskBackend:
         self._wait_for_the_first()
         for look in (self._let_go, self._let_in):  # in two threads: a Dask worker that joins may download data first
             Thread(target=self._watch, args=[look], daemon=True).start()
+
+    @property
+    def max_jobs(self) -> int:
+        """The most jobs that may run at a time: as many as there are workers now, and some more."""
+        return max(LEAST_JOBS, 2 * len(self._places))
 
     @property
     def workers(self) -> list[Worker]:

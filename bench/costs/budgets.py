@@ -7,10 +7,8 @@ A cell is run with few minibatches and with more, and its seconds are taken as l
 
 Under a protocol of T0 trials and M0 minibatches, a budget pays for s T0 trials and s M0 minibatches, where s is such
 that tuning and fit take the budget. So both grow or shrink alike. At most there are `MOST_TRIALS` and `LONGEST` M0
-minibatches. A method that cannot afford `FEWEST_TRIALS` is not tuned: it takes the middle of each range.
-
-A chain gets its M0 minibatches first, and trials from what is left, because its draws count for more than its
-hyper-parameters (docs/sampling.md).
+minibatches. A method that cannot afford `FEWEST_TRIALS` is not tuned: it takes the middle of each range, and up to M0
+minibatches.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -75,9 +73,7 @@ class Spending(NamedTuple):
 FEWEST = Spending(0, FEWEST_MINIBATCHES)  # of a method that is too slow for any budget
 
 
-def spending(
-    budget: float, rates: Rates, protocol: Protocol, updates: Callable[[int], int], chains: bool = False
-) -> Spending:
+def spending(budget: float, rates: Rates, protocol: Protocol, updates: Callable[[int], int]) -> Spending:
     """Return the trials and minibatches that a budget pays for.
 
     Args:
@@ -85,33 +81,31 @@ def spending(
         rates: of the method on the data set.
         protocol: has T0 trials; its epochs, or fewer minibatches, are M0.
         updates: returns the updates of a final fit of so many minibatches.
-        chains: whether fits are Markov chains.
     """
     whole = protocol.epochs * ceil(rates.n_train / protocol.batch_size)
     planned = min(whole, protocol.max_minibatches or whole)
 
-    def trials(wanted: float) -> int:
-        return min(floor(wanted), MOST_TRIALS) if wanted >= FEWEST_TRIALS else 0
+    def scaled(s: float) -> Spending:
+        return Spending(min(floor(s * protocol.trials), MOST_TRIALS), minibatches(min(s, LONGEST)))
 
-    def minibatches(wanted: float) -> int:
-        return max(FEWEST_MINIBATCHES, floor(wanted))
+    def untuned(s: float) -> Spending:
+        return Spending(0, minibatches(min(s, 1.0)))
 
-    def seconds(spent: Spending) -> float:
-        n_updates = updates(spent.minibatches)
-        return spent.trials * rates.trial.at(n_updates) + rates.fit.at(n_updates)
+    def minibatches(s: float) -> int:
+        return max(FEWEST_MINIBATCHES, floor(s * planned))
 
-    def alike(s: float) -> Spending:
-        return Spending(trials(s * protocol.trials), minibatches(min(s, LONGEST) * planned))
+    def within_budget(at: Callable[[float], Spending]) -> Spending:
+        low, high = 0.0, WIDEST
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            spent = at(middle)
+            n_updates = updates(spent.minibatches)
+            seconds = spent.trials * rates.trial.at(n_updates) + rates.fit.at(n_updates)
+            low, high = (middle, high) if seconds <= budget else (low, middle)
+        return at(low)
 
-    def length_first(s: float) -> Spending:
-        return Spending(trials(max(0.0, s - 1) * protocol.trials), minibatches(min(s, 1) * planned))
-
-    scaled = length_first if chains else alike
-    low, high = 0.0, WIDEST
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if seconds(scaled(middle)) <= budget else (low, middle)
-    return scaled(low)
+    spent = within_budget(scaled)
+    return spent if spent.trials >= FEWEST_TRIALS else within_budget(untuned)
 
 
 def budgeted(cell: Cell, budget: int, spent: Spending | None = None) -> Cell:

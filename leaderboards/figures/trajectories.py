@@ -38,6 +38,7 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
         axes.set(xscale="log", xlabel="seconds of tuning and training", ylabel=label)
         axes.set_title(visible(title), color=INK, fontsize=8.5, loc="left")
         axes.set_ylim(*_window(points["score"].to_numpy()))
+        axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 3)))
         axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
         dress(axes)

@@ -6,7 +6,6 @@ from functools import partial
 
 from rich.progress import Progress
 
-from lockstep_bench import methods
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.costs.budgets import (
     FEWEST,
@@ -69,7 +68,7 @@ def _spending(cell: Cell, budget: int, rates: dict[tuple[str, str, str], Rates])
     if speed is None:
         return FEWEST
     updates = partial(updates_of, cell, speed.n_train)
-    return spending(budget, speed, cell.protocol, updates, methods.get(cell.method).chains)
+    return spending(budget, speed, cell.protocol, updates)
 
 
 def _measure(request: RunRequest, cells: Sequence[Cell]) -> dict[tuple[str, str, str], Rates]:

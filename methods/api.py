@@ -23,7 +23,15 @@ from lockstep_bench.methods.maths.likelihoods import (
     Likelihood,
 )
 from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import (
+    Classes,
+    Histogram,
+    NormalMixtures,
+    Normals,
+    Predictive,
+    Quantiles,
+    StudentT,
+)
 from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
 from lockstep_bench.methods.networks.layers import Layer, Matrix, Pieces
 from lockstep_bench.methods.networks.mlp import MLP, Network
@@ -54,6 +62,7 @@ __all__ = [
     "Momentum",
     "Network",
     "Noise",
+    "NormalMixtures",
     "Normals",
     "OneOf",
     "Paper",

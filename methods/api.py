@@ -21,6 +21,7 @@ from lockstep_bench.methods.maths.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
     Likelihood,
+    StudentTNoise,
 )
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.maths.predictive import (
@@ -73,6 +74,7 @@ __all__ = [
     "Quantiles",
     "Step",
     "StudentT",
+    "StudentTNoise",
     "Sweep",
     "Task",
     "clip_norm",

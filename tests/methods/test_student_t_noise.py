@@ -117,7 +117,7 @@ def test_predictive_has_the_noise_in_original_units():
 
 
 # They predict distributions of their own, or are Gaussian by construction.
-REFUSING = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile"}
+REFUSING = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile", "mdn"}
 
 
 @pytest.mark.parametrize("name", methods.names())

@@ -127,17 +127,6 @@ def test_methods_of_other_noise_refuse_it(name):
     assert reason == ("no student-t likelihood" if refuses else None)
 
 
-def test_noise_is_that_of_the_protocol():
-    from lockstep_bench.bench.experiment.tasks import task_of
-    from lockstep_bench.shared.protocol import Protocol
-
-    gaussian, student = (task_of("uci", "yacht", Protocol(likelihood=kind)) for kind in ("gaussian", "student-t"))
-    assert student.likelihood == StudentTNoise(gaussian.likelihood.noise_precisions)
-    space = MAP().wide_space(student)
-    assert space["noise_precision"] == MAP().wide_space(gaussian)["noise_precision"]
-    assert (space["noise_df"].low, space["noise_df"].high) == (2.1, 50)
-
-
 def test_updates_do_not_depend_on_the_stack():
     together = weights_of(fitted(MAP(), 300, 0.01, seeds=3), 1)
     assert torch.equal(*(torch.tensor(each[:1]) for each in (together, weights_of(fitted(MAP(), 300, 0.01), 1))))

@@ -21,9 +21,18 @@ from lockstep_bench.methods.maths.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
     Likelihood,
+    StudentTNoise,
 )
 from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import (
+    Classes,
+    Histogram,
+    NormalMixtures,
+    Normals,
+    Predictive,
+    Quantiles,
+    StudentT,
+)
 from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
 from lockstep_bench.methods.networks.layers import Layer, Matrix, Pieces
 from lockstep_bench.methods.networks.mlp import MLP, Network
@@ -54,6 +63,7 @@ __all__ = [
     "Momentum",
     "Network",
     "Noise",
+    "NormalMixtures",
     "Normals",
     "OneOf",
     "Paper",
@@ -64,6 +74,7 @@ __all__ = [
     "Quantiles",
     "Step",
     "StudentT",
+    "StudentTNoise",
     "Sweep",
     "Task",
     "clip_norm",

@@ -70,6 +70,7 @@ class DirectUQ(Method):
         mc_samples: L, samples of z per training example and update.
     """
 
+    likelihoods = ("gaussian", "heteroscedastic", "bernoulli", "categorical")
     weight_posterior = False
     one_pass = True
 

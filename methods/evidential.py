@@ -15,17 +15,16 @@ the second term lowers the evidence 2 nu + a where the mean is wrong.
 import math
 from typing import NamedTuple
 
-import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from lockstep_bench.methods.api import LogUniform, Noise, Problem, StudentT, Task
 from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.special import log_gamma_ratio
 from lockstep_bench.methods.training.point_estimate import RegressionByLoss
 
 LEAST = 1e-6  # of nu, a - 1 and b, so that the predictive has a variance where softplus underflows
-SHIFT = 4
 
 
 class Evidence(NamedTuple):
@@ -76,15 +75,3 @@ class Evidential(RegressionByLoss):
         scale = (rate * (1 + nu) / (nu * shape)).sqrt()
         predictive = 2 * shape, problem.y_mean + problem.y_scale * location, problem.y_scale * scale
         return StudentT(*(part[None] for part in predictive))
-
-
-def log_gamma_ratio(a: Tensor) -> Tensor:
-    """Return log Gamma(a + 1/2) - log Gamma(a) for a >= 1, to 2e-8.
-
-    The asymptotic series of the ratio (DLMF 5.11.13) is taken at z = a + 4, and Gamma(z + 1) = z Gamma(z) leads back.
-    Unlike `lgamma` and its derivative, it consists of elementary functions.
-    """
-    z = a + SHIFT
-    series = 0.5 * z.log() - 1 / (8 * z) + 1 / (192 * z**3) - 1 / (640 * z**5)
-    back: Tensor = torch.stack([torch.log1p(-0.5 / (a + k + 0.5)) for k in range(SHIFT)]).sum(0)
-    return series + back

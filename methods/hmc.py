@@ -134,6 +134,7 @@ class HMC(Method):
             warmup=half,
             draws=half,
             seed=int.from_bytes(state.seed.cpu().numpy().tobytes()),
+            noise_df=float(getattr(problem.hparams, "noise_df", 1.0)),
         )
         outputs = _outputs(problem, draws.weights, x)
         return HMCPosterior(

@@ -189,7 +189,7 @@ class Problem:
 
     @property
     def scale(self) -> Tensor:
-        """(), the curvature of the NLL in the outputs where it is constant during a fit, else 1.
+        """(), the expected curvature of the NLL in the outputs where it is constant during a fit, else 1.
 
         An objective divided by it has the units of a squared error of standardised targets. One range of SGD's
         learning rate then serves every data set and every noise precision.

@@ -57,6 +57,7 @@ INTEGRATION = (
     "methods/test_mfvi.py",
     "methods/test_online_fa.py",
     "methods/test_slang.py",
+    "methods/test_student_t_noise.py",
     "methods/test_vifa.py",
     "methods/test_variational_laplace.py",
     "test_docs.py",

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from lockstep_bench.bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
 from lockstep_bench.bench.arrays.data import classification, regression
 from lockstep_bench.bench.metrics import pool
+from lockstep_bench.bench.metrics.distributions import distribution_of
 from lockstep_bench.bench.metrics.intervals import quantiles
 from lockstep_bench.bench.metrics.regression import moments
-from lockstep_bench.bench.metrics.single import distribution_of
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Regression
 
 
@@ -37,8 +37,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         hparams: Hyper-parameters that are given instead of tuned, {"lr": 0.01}, or their ranges, {"lr": (0.001, 0.1)}.
             Nothing is tuned if all are given. `noise_precision` is in units of 1 / y^2.
         settings: Changes of the budget, by field of `shared.protocol.Protocol`: {"epochs": 500}.
-        likelihood: "gaussian", with one noise precision for all points, or "heteroscedastic": the network predicts the
-            variance.
+        likelihood: "gaussian", with one noise precision for all points; "heteroscedastic", where the network predicts
+            the variance; or "student-t", whose noise has heavy tails.
         hidden: Units of each hidden layer.
         activation: "relu", "softplus" or "tanh". A method that needs a smooth one has softplus in the place of relu.
         device: Torch's name of the device: "cpu", "cuda", "cuda:1".
@@ -127,7 +127,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         """Return draws of new targets from the joint predictive, (n_points, n), as GaussianProcessRegressor.sample_y.
 
         One draw, a column, takes one weight sample for all points, which makes its mean a function of X, and then adds
-        independent noise at each point. Methods that predict one distribution per point have independent draws.
+        independent noise at each point. Methods without weight samples have independent draws.
 
         Args:
             X: (n_points, P), features.
@@ -230,9 +230,12 @@ def _draws(predictive: Regression, places: np.ndarray, generator: np.random.Rand
         places: (n,), between 0 and 1: which weight sample each draw takes.
         generator: Source of the noise.
     """
+    chosen, n_points = (places * len(predictive[0])).astype(int), predictive[0].shape[1]
     if not isinstance(predictive, Normals):
-        distribution, n_points = distribution_of(predictive), predictive[0].shape[1]
-        return np.stack([distribution.quantile(generator.uniform(size=n_points)) for _ in places], axis=1)
-    chosen = (places * len(predictive.mean)).astype(int)
+        samples = [
+            distribution_of(type(predictive)(*(part[one : one + 1] for part in predictive)))
+            for one in range(len(predictive[0]))
+        ]
+        return np.stack([samples[one].quantile(generator.uniform(size=n_points)) for one in chosen], axis=1)
     mean, sd = (part[chosen].double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
     return mean + sd * generator.standard_normal(mean.shape)

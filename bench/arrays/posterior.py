@@ -13,10 +13,16 @@ from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.engine.training_record import TrainingRecord
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.datasets import Source
-from lockstep_bench.methods.maths.predictive import Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import Histogram, NormalMixtures, Normals, Predictive, Quantiles, StudentT
 from lockstep_bench.shared.protocol import Protocol
 
-LOCATIONS = {Normals: "mean", StudentT: "location", Quantiles: "values", Histogram: "edges"}  # in units of the target
+LOCATIONS = {  # in units of the target
+    Normals: "mean",
+    NormalMixtures: "means",
+    StudentT: "location",
+    Quantiles: "values",
+    Histogram: "edges",
+}
 NO_ROWS = np.empty(0, np.int64)
 
 
@@ -85,8 +91,8 @@ class Posterior:
                 weights return one.
 
         Returns:
-            Of a regression `Normals` with mean (S, n), float64, and variance (S, n), in original target units; of a
-            classification `Classes` with log_probs (S, n, C), in nats.
+            Of a regression `Normals` with mean (S, n), float64, and variance (S, n), in original target units, or with
+            Student-t noise a `StudentT`; of a classification `Classes` with log_probs (S, n, C), in nats.
 
         Raises:
             TypeError: x holds no real numbers, or n_samples is no integer.

@@ -23,8 +23,9 @@ from lockstep_bench.bench.conformance.examined import (
 from lockstep_bench.bench.engine.replica import Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.engine.timing import microseconds
-from lockstep_bench.bench.metrics.single import distribution_of
-from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.bench.metrics.checks import REGRESSIONS
+from lockstep_bench.bench.metrics.distributions import distribution_of
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 from lockstep_bench.methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
@@ -67,7 +68,7 @@ def predictive_is_a_density(examined: Examined, task: Task) -> str:
 
 
 def _check_predictive(predictive: Predictive, task: Task) -> str:
-    allowed = (Normals, StudentT, Quantiles, Histogram) if task.likelihood.standardises else (Classes,)
+    allowed = REGRESSIONS if task.likelihood.standardises else (Classes,)
     wanted = " or ".join(kind.__name__ for kind in allowed)
     require(
         isinstance(predictive, allowed),

@@ -22,6 +22,7 @@ from lockstep_bench.methods.maths.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
     Likelihood,
+    StudentTNoise,
 )
 from lockstep_bench.methods.maths.predictive import Predictive
 from lockstep_bench.methods.networks.mlp import MLP
@@ -35,6 +36,7 @@ SEEDS = (11, 12, 13)
 LIKELIHOODS: dict[str, Likelihood] = {
     "regression": Gaussian((0.1, 10.0)),
     "heteroscedastic": HeteroscedasticGaussian(),
+    "student-t": StudentTNoise((0.1, 10.0)),
     "binary": Bernoulli(),
     "3 classes": Categorical(3),
 }

@@ -7,7 +7,7 @@ import numpy as np
 from lockstep_bench.bench.conformance.examined import TRAIN_ROWS, Examined, data_of, on_every_task, require
 from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.metrics.regression import moments
-from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.likelihoods import Gaussian, StudentTNoise
 from lockstep_bench.methods.maths.predictive import Classes
 from lockstep_bench.methods.problem import Task
 
@@ -23,9 +23,9 @@ def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
     if not task.likelihood.standardises:
         return "not applicable: classes have no units"
     likelihood = task.likelihood
-    if isinstance(likelihood, Gaussian):  # its noise precision is in units of 1 / y^2
+    if isinstance(likelihood, Gaussian | StudentTNoise):  # the noise precision is in units of 1 / y^2
         low, high = likelihood.noise_precisions
-        likelihood = Gaussian((low / SCALE**2, high / SCALE**2))
+        likelihood = replace(likelihood, noise_precisions=(low / SCALE**2, high / SCALE**2))
     y = (data_of(task).y / STEP).round() * STEP
     y[0] -= y[TRAIN_ROWS].sum()
     data, other = (Data(data_of(task).x, targets) for targets in (y, SCALE * y + OFFSET))

@@ -14,7 +14,15 @@ from lockstep_bench.bench.engine.training_record import require_scalars
 from lockstep_bench.datasets import Standardisation
 from lockstep_bench.methods.base import FullBatchMethod, Method
 from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import (
+    Classes,
+    Histogram,
+    NormalMixtures,
+    Normals,
+    Predictive,
+    Quantiles,
+    StudentT,
+)
 from lockstep_bench.methods.networks.mixed_precision import Mixed
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Sweep, Task
 
@@ -244,8 +252,8 @@ class ReplicaModel:
             raise TypeError(
                 f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
                 f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C), or a "
-                f"StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second place, all of "
-                f"real numbers and with S of at least 1; it "
+                f"NormalMixtures, StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second "
+                f"place, all of real numbers and with S of at least 1; it "
                 f"returned a {type(predictive).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
             )
         return predictive
@@ -265,7 +273,7 @@ class ReplicaModel:
 
 
 def _is_predictive(predictive: Any, n_points: int) -> bool:
-    n_axes = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}.get(type(predictive))
+    n_axes = {Normals: 2, NormalMixtures: 3, StudentT: 2, Quantiles: 3, Histogram: 3, Classes: 3}.get(type(predictive))
     return n_axes is not None and all(
         isinstance(part, Tensor)
         and not part.is_complex()

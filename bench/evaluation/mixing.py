@@ -8,7 +8,7 @@ import torch
 
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.trained import TrainedFits
-from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive, StudentT
 from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
 
 EXAMPLES = 100  # training examples whose predictions are compared, at most
@@ -20,9 +20,9 @@ def with_mixing(reported: list[dict[str, float]], fits: TrainedFits) -> list[dic
     """Return what a method reports of each fit, and of a sampler how its chains mix.
 
     `r_hat` is the largest, and `effective_draws` the smallest, over the predictions at 100 training examples: means,
-    log variances, log probabilities. `r_hat_median` and `effective_draws_median` are the medians over them. Those of
-    the log posterior are there if the posterior has `log_posteriors`, the value at each draw. Of large networks, which
-    predict by one draw at a time, and of predictions that are not finite nothing is said.
+    log variances or scales, log probabilities. `r_hat_median` and `effective_draws_median` are the medians over them.
+    Those of the log posterior are there if the posterior has `log_posteriors`, the value at each draw. Of large
+    networks, which predict by one draw at a time, and of predictions that are not finite nothing is said.
     """
     if not fits.method.chains or not isinstance(fits, StackedFits):
         return reported
@@ -41,9 +41,11 @@ def with_mixing(reported: list[dict[str, float]], fits: TrainedFits) -> list[dic
 
 def _by_chain(predictive: Predictive, members: int) -> np.ndarray:
     """Return predicted numbers (chains, draws, ...)."""
-    assert isinstance(predictive, Normals | Classes)
+    assert isinstance(predictive, Normals | StudentT | Classes)
     if isinstance(predictive, Normals):
         numbers = torch.stack([predictive.mean, predictive.variance.log()], dim=-1)
+    elif isinstance(predictive, StudentT):
+        numbers = torch.stack([predictive.location, predictive.scale.log()], dim=-1)
     else:
         numbers = predictive.log_probs
     return torch.unflatten(numbers, 0, (members, -1)).cpu().numpy()

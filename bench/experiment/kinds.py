@@ -146,4 +146,7 @@ class Fidelity(Kind):
         model = datasets.entry(dataset).model
         if model and not model.hidden and not methods.get(method).weight_posterior:
             return "it does not approximate the posterior of the weights under the prior N(0, I / prior_precision)"
+        likelihood = task().likelihood
+        if likelihood.standardises and likelihood.kind != "gaussian":
+            return f"its reference posterior has Gaussian noise, not that of the likelihood {likelihood.kind}"
         return super().excludes(method, dataset, task)

@@ -17,6 +17,7 @@ from lockstep_bench.methods.maths.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
     Likelihood,
+    StudentTNoise,
 )
 from lockstep_bench.methods.networks.mlp import MLP, Network
 from lockstep_bench.methods.problem import Task
@@ -77,9 +78,11 @@ def _stem(image: tuple[int, int, int]) -> str:
 
 def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
     if source.n_classes is None:  # a regression
-        homoscedastic = regression == "gaussian"
+        if regression == "heteroscedastic":
+            return HeteroscedasticGaussian()
         # Where only the rows of a split give the range, that of standardised targets stands for it.
-        return Gaussian(source.noise_precisions or NOISE_PRECISIONS) if homoscedastic else HeteroscedasticGaussian()
+        precisions = source.noise_precisions or NOISE_PRECISIONS
+        return Gaussian(precisions) if regression == "gaussian" else StudentTNoise(precisions)
     return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)
 
 

@@ -11,10 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import (
+    Classes,
+    Histogram,
+    NormalMixtures,
+    Normals,
+    Predictive,
+    Quantiles,
+    StudentT,
+)
 
 # How many axes the parts of a predictive have, of which the first two are samples and points.
-AXES: dict[type, int] = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}
+AXES: dict[type, int] = {Normals: 2, NormalMixtures: 3, StudentT: 2, Quantiles: 3, Histogram: 3, Classes: 3}
+REGRESSIONS = tuple(kind for kind in AXES if kind is not Classes)
 # A sum of class probabilities that is 1 + t changes the NMLL by t nats. Rounding in single precision gives 1e-6 with a
 # thousand classes, and probabilities that are clipped at 1e-6 before the logarithm 1e-5 with ten. Pages show 1e-3.
 SUM_TOLERANCE = 1e-4

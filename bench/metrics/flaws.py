@@ -1,7 +1,7 @@
 """Reasons for which a predictive describes no probability distribution, for the row of a cell."""
 
 from lockstep_bench.bench.metrics import checks
-from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.bench.metrics.distributions import distribution_of
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics import checks, regression
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
-from lockstep_bench.shared.schema import predictions_schema, single_predictions_schema
+from lockstep_bench.shared.schema import other_predictions_schema, predictions_schema
 
 
 def predictions_table(
@@ -16,7 +16,7 @@ def predictions_table(
 ) -> pa.Table:
     """Return the predictives at test points and OOD points as a table.
 
-    Its schema is `shared.schema.predictions_schema`, or `single_predictions_schema` for predictives without samples.
+    Its schema is `shared.schema.predictions_schema` for `Normals` and `Classes`, and `other_predictions_schema` else.
 
     Args:
         predictive: the predictive at n test points.
@@ -42,7 +42,7 @@ def predictions_table(
     elif isinstance(predictive, Normals):
         schema = predictions_schema(len(predictive[0]))
     else:
-        schema = single_predictions_schema({name: columns[name].type.list_size for name in predictive._fields})
+        schema = other_predictions_schema({name: columns[name].type.list_size for name in predictive._fields})
         columns["pit"] = of_targets(regression.cdf(predictive, y))
     columns |= {
         "row": pa.array(np.concatenate([rows, np.arange(n_ood)])),
@@ -54,7 +54,7 @@ def predictions_table(
 
 
 def _parts(predictive: Predictive) -> dict[str, Tensor]:
-    """Return the stored tensors by their column, (S, n) or (S, n, C); of one distribution per point its moments too."""
+    """Return the stored tensors by their column, (S, n) or (S, n, C); of what is no `Normals` its moments too."""
     if isinstance(predictive, Classes | Normals):
         return predictive._asdict()
     matched = regression.moments(predictive)

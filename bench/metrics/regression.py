@@ -1,6 +1,6 @@
 """Metrics of regression, in original target units.
 
-The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), or one distribution of `bench.metrics.single`.
+The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), or a distribution of `bench.metrics.distributions`.
 """
 
 import math
@@ -9,34 +9,33 @@ import torch
 from torch import Tensor
 
 from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.distributions import distribution_of
 from lockstep_bench.bench.metrics.intervals import interval_scores
-from lockstep_bench.bench.metrics.single import distribution_of
-from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
+from lockstep_bench.methods.maths.predictive import Normals, Regression
 from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc
 from lockstep_bench.shared.uncertainty.uniformity import uniformity_p_value
 
-KINDS = (Normals, StudentT, Quantiles, Histogram)
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
 def log_densities(predictive: Regression, y: Tensor) -> Tensor:
-    """Return log N(y; m_s, v_s) of each component per point, (S, n), nats; of a single distribution (1, n)."""
-    y = checks.targets(predictive, y, *KINDS)
+    """Return log p_s(y) of each sample per point, (S, n), nats, as log N(y; m_s, v_s); of one distribution (1, n)."""
+    y = checks.targets(predictive, y, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):
-        return torch.as_tensor(distribution_of(predictive).log_density(y.cpu().numpy()))[None]
+        return torch.as_tensor(distribution_of(predictive).log_densities(y.cpu().numpy()))
     mean, variance = _float64(predictive)
     return -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
 
 
 def log_density(predictive: Regression, y: Tensor) -> Tensor:
-    """Return log (1/S) sum_s N(y; m_s, v_s) per point, (n,), nats."""
+    """Return log (1/S) sum_s p_s(y) per point, (n,), nats."""
     components = log_densities(predictive, y)
     return torch.logsumexp(components, dim=0) - math.log(len(components))
 
 
 def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, float]:
     """Return the metrics of `shared.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
-    y, y_scale = checks.targets(predictive, y, *KINDS), checks.positive(y_scale, "y_scale")
+    y, y_scale = checks.targets(predictive, y, *checks.REGRESSIONS), checks.positive(y_scale, "y_scale")
     mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()
     moment = -log_density(Normals(*(part[None] for part in mixture)), y).mean().item()
@@ -61,7 +60,7 @@ def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, flo
 
 
 def joint_nmll(predictive: Regression, y: Tensor) -> float:
-    """Return -log (1/S) sum_s prod_n N(y_n; m_sn, v_sn) / N, nats: the joint density of all N points, per point.
+    """Return -log (1/S) sum_s prod_n p_sn(y_n) / N, nats: the joint density of all N points, per point.
 
     Some papers print it as a log-likelihood. It is not the NMLL, which averages over the samples at each point.
     """
@@ -71,7 +70,7 @@ def joint_nmll(predictive: Regression, y: Tensor) -> float:
 
 def cdf(predictive: Regression, y: Tensor) -> Tensor:
     """Return P(Y <= y) under the predictive per point, (n,): the probability integral transform of y."""
-    y = checks.targets(predictive, y, *KINDS)
+    y = checks.targets(predictive, y, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):
         return torch.as_tensor(distribution_of(predictive).cdf(y.cpu().numpy()))
     mean, variance = _float64(predictive)
@@ -84,10 +83,10 @@ def crps(predictive: Regression, y: Tensor) -> Tensor:
 
     The score is E|Y - y| - E|Y - Y'| / 2. Of a Gaussian mixture it equals, with
     A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)),
-    1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4). For single
-    distributions `bench.metrics.single` has the formulas.
+    1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4). For other
+    distributions `bench.metrics.distributions` and `bench.metrics.mixtures` have the formulas.
     """
-    y = checks.targets(predictive, y, *KINDS)
+    y = checks.targets(predictive, y, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):
         return torch.as_tensor(distribution_of(predictive).crps(y.cpu().numpy()))
     mean, variance = _float64(predictive)
@@ -112,10 +111,10 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
 
 def moments(predictive: Regression) -> Normals:
     """Return mean and variance of the predictive per point, (n,) each, float64."""
-    checks.predictive(predictive, *KINDS)
+    checks.predictive(predictive, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):
-        single = distribution_of(predictive)
-        return Normals(torch.as_tensor(single.mean), torch.as_tensor(single.variance))
+        other = distribution_of(predictive)
+        return Normals(torch.as_tensor(other.mean), torch.as_tensor(other.variance))
     mean, variance = _float64(predictive)
     return Normals(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
 

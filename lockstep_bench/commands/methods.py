@@ -48,7 +48,7 @@ def list_() -> None:
 
 def _applicability(method: "Method") -> str:
     """Return in words what a method applies to: tasks, or single likelihoods of a task, and its limits."""
-    tasks = {"regression": ("gaussian", "heteroscedastic"), "classification": ("bernoulli", "categorical")}
+    tasks = {"regression": ("gaussian", "heteroscedastic", "student-t"), "classification": ("bernoulli", "categorical")}
     words: list[str] = []
     for task, kinds in tasks.items():
         usable = [kind for kind in kinds if kind in method.likelihoods]

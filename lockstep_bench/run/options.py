@@ -90,7 +90,9 @@ class How:
         str | None, Option(help="random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.")
     ] = None
     space: Annotated[str | None, Option(help="paper: each paper's ranges. wide: the same wide ones.")] = None
-    likelihood: Annotated[str | None, Option(help="Likelihood of regression: gaussian or heteroscedastic.")] = None
+    likelihood: Annotated[
+        str | None, Option(help="Likelihood of regression: gaussian, heteroscedastic or student-t.")
+    ] = None
     hidden: Annotated[str | None, Option(help="Units of each hidden layer, 50,50 for two of 50; by default 50.")] = None
     activation: Annotated[str | None, Option(help="Activation of hidden units: relu, softplus or tanh.")] = None
     network: Annotated[str | None, Option(help="Network for images: lenet5, resnet18, ...")] = None

@@ -156,8 +156,8 @@ class Protocol:
         start: initial weights of image classifiers: "random", or those trained on "imagenet", but for the last layer.
         precision: arithmetic of image networks' training passes: "float32", or "bfloat16" with all else in float32.
         space: search space: "paper" for the ranges of each method's paper, "wide" for ranges that suit every data set.
-        likelihood: regression likelihood: "gaussian" with one tuned noise precision, or "heteroscedastic", whose
-            variance the network predicts.
+        likelihood: regression likelihood: "gaussian" with one tuned noise precision; "heteroscedastic", whose variance
+            the network predicts; or "student-t" with a tuned noise precision and tuned degrees of freedom.
         stream_length: vectors that an estimator of the suite factor-analysis sees.
         stream_batch: training examples per minibatch of the SGD whose iterates are streams.
         window: vectors of a stream that window averages average.
@@ -194,7 +194,7 @@ class Protocol:
     start: str = _choice(("random", "imagenet"), "from {} weights", since=7, data=(IMAGES,))
     precision: str = _choice(("float32", "bfloat16"), "passes through the network in {}", since=8, data=(IMAGES,))
     space: str = _choice(("paper", "wide"), "{} search ranges", since=2, data=(VECTORS,))
-    likelihood: str = _choice(("gaussian", "heteroscedastic"), "{} likelihood", since=2, data=(VECTORS,))
+    likelihood: str = _choice(("gaussian", "heteroscedastic", "student-t"), "{} likelihood", since=2, data=(VECTORS,))
     stream_length: int = _count(100_000, "streams of up to {} vectors", since=3, data=(STREAMS,), rescales=True)
 
     stream_batch: int = _count(100, "SGD on minibatches of {}", since=9, data=(STREAMS,))

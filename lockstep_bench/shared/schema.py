@@ -311,11 +311,14 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
     return _predictions_schema(parts)
 
 
-def single_predictions_schema(parts: Mapping[str, int]) -> pa.Schema:
-    """Return the schema of predictions that have one distribution per point, and no samples (`bench.metrics.single`).
+def other_predictions_schema(parts: Mapping[str, int]) -> pa.Schema:
+    """Return the schema of predictions that are no equal mixture of normals (`bench.metrics.distributions`).
 
     Columns as in `predictions_schema`, where `mean` and `variance` are the distribution's, one number each, and:
         pit: probability integral transform of y; null for OOD points.
+
+    Parts (S, n) have S numbers per point, and parts (S, n, K) S K: the K of the first sample, then those of the second,
+    and so on. Of weighted mixtures, S is the sum of exp(`log_weights`) at any point.
 
     Args:
         parts: the distribution's own columns, with how many numbers each has per point.

@@ -16,10 +16,12 @@ from torch import Tensor
 from torch.nn.functional import log_softmax, logsigmoid, softplus
 
 from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive, StudentT
 from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.maths.special import log_gamma_ratio
 
 LOG_2PI = math.log(2 * math.pi)
+DEGREES_OF_FREEDOM = (2.1, 50.0)  # from tails so heavy that the variance is barely finite, to nearly Gaussian ones
 MAX_LOG_VARIANCE = 12.0  # bounds |log variance| of a standardised target: standard deviations from 0.0025 to 403
 
 
@@ -46,7 +48,7 @@ class Likelihood(Protocol):
         """Return the likelihood's hyper-parameters with the ranges of the papers."""
 
     def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
-        """Return the curvature of the NLL in the outputs, (), if it is the same at all outputs; else 1."""
+        """Return the expected curvature of the NLL in the outputs, (), if it is the same at all outputs; else 1."""
 
     def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         """Return -log p(y | outputs) per example, (M,), nats, for outputs (M, O) and standardised y (M,)."""
@@ -144,6 +146,59 @@ class HeteroscedasticGaussian:
 
 
 @dataclass(frozen=True)
+class StudentTNoise:
+    """y = f(x; theta) + T / sqrt(beta), where T has Student's t distribution with nu degrees of freedom.
+
+    Heavy tails make the posterior robust: the gradient of the NLL tends to 0 with the distance of y from f. beta and nu
+    are the same for all points. The hyper-parameter `noise_precision` is beta in ORIGINAL target units, as that of
+    `Gaussian`, which is the limit of large nu; `noise_df` is nu. The standard deviation of the noise is
+    sqrt(nu / ((nu - 2) beta)).
+
+    Attributes:
+        noise_precisions: lowest and highest beta of the search space, in original target units; log-uniform.
+    """
+
+    noise_precisions: tuple[float, float]
+
+    kind: ClassVar[str] = "student-t"
+    standardises: ClassVar[bool] = True
+    n_outputs: ClassVar[int] = 1
+
+    def search_space(self) -> dict[str, BaseDistribution]:
+        return {"noise_precision": LogUniform(*self.noise_precisions), "noise_df": LogUniform(*DEGREES_OF_FREEDOM)}
+
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
+        fisher: Tensor = (hparams.noise_df + 1) / (hparams.noise_df + 3) * self._precision(hparams, y_scale)
+        return fisher
+
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
+        df, precision = hparams.noise_df, self._precision(hparams, y_scale)
+        constant = 0.5 * ((math.pi * df).log() - precision.log()) - log_gamma_ratio(0.5 * df)
+        squares = precision / df * (outputs[..., 0] - y) ** 2
+        nll: Tensor = constant + 0.5 * (df + 1) * torch.log1p(squares)
+        return nll
+
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
+        # Bailey 1994: with normal Z_1 and Z_2, and q = (Z_1^2 + Z_2^2) / nu, T = Z_1 sqrt((exp(q) - 1) / q).
+        normal, other = noise.normal(2, outputs.shape[0]).unbind()
+        q = (normal**2 + other**2) / hparams.noise_df
+        drawn: Tensor = outputs[..., 0] + normal * (torch.expm1(q) / q / self._precision(hparams, y_scale)).sqrt()
+        return drawn
+
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
+        return self.scale(hparams, y_scale) * torch.ones_like(outputs)[..., None]
+
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> StudentT:
+        location = y_mean + y_scale * outputs[..., 0]
+        scale = hparams.noise_precision**-0.5
+        return StudentT(hparams.noise_df.expand_as(location), location, scale.expand_as(location))
+
+    def _precision(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
+        precision: Tensor = hparams.noise_precision * y_scale**2
+        return precision
+
+
+@dataclass(frozen=True)
 class Bernoulli:
     """p(y = 1 | x, theta) = 1 / (1 + exp(-f(x; theta))), y in {0, 1}."""
 
@@ -213,4 +268,6 @@ class Categorical:
         return (y[..., None] == torch.arange(self.n_classes, device=y.device)).to(y)
 
 
-KINDS = tuple(likelihood.kind for likelihood in (Gaussian, HeteroscedasticGaussian, Bernoulli, Categorical))
+KINDS = tuple(
+    likelihood.kind for likelihood in (Gaussian, HeteroscedasticGaussian, StudentTNoise, Bernoulli, Categorical)
+)

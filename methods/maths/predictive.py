@@ -1,8 +1,9 @@
-"""Predictive distributions at n test points: equal mixtures of S components, or one distribution per point.
+"""Predictive distributions at n test points: equal mixtures of S distributions, or one distribution per point.
 
-`Normals` and `Classes` are mixtures, with one component per weight sample. `StudentT`, `Quantiles` and `Histogram` are
-for closed forms and other libraries: their leading axis has the length 1, and they cannot be pooled in an ensemble.
-`bench.metrics` scores all of them, and its docstrings have the formulas.
+`Normals`, `NormalMixtures`, `StudentT` and `Classes` are equal mixtures, of one distribution per weight sample. Their
+leading axis is that of the samples, along which ensembles are pooled. `Quantiles` and `Histogram` are for closed forms
+and other libraries: their leading axis has the length 1, and they cannot be pooled. `bench.metrics` scores all of them,
+and its docstrings have the formulas.
 """
 
 from typing import NamedTuple
@@ -23,6 +24,22 @@ class Normals(NamedTuple):
     variance: Tensor
 
 
+class NormalMixtures(NamedTuple):
+    """Predictive distribution of a regression: component s at point i is a weighted mixture of K normals.
+
+    It is sum_k exp(log_weights[s, i, k]) N(means[s, i, k], variances[s, i, k]).
+
+    Attributes:
+        log_weights: (S, n, K), finite; the weights of a component sum to 1.
+        means: (S, n, K), original target units.
+        variances: (S, n, K), squared original target units, above 0; includes the observation noise.
+    """
+
+    log_weights: Tensor
+    means: Tensor
+    variances: Tensor
+
+
 class Classes(NamedTuple):
     """Predictive distribution of a classification into C classes (C = 2 for a binary task).
 
@@ -37,12 +54,14 @@ class Classes(NamedTuple):
 
 
 class StudentT(NamedTuple):
-    """Predictive distribution of a regression: location + scale T, where T has Student's t distribution.
+    """Predictive distribution of a regression: component s at point i is that of location[s, i] + scale[s, i] T.
+
+    T has Student's t distribution with df[s, i] degrees of freedom.
 
     Attributes:
-        df: (1, n), degrees of freedom, above 2, so that the variance is finite.
-        location: (1, n), original target units.
-        scale: (1, n), original target units, above 0.
+        df: (S, n), degrees of freedom, above 2, so that the variance is finite.
+        location: (S, n), original target units.
+        scale: (S, n), original target units, above 0; of the observation noise.
     """
 
     df: Tensor
@@ -92,6 +111,5 @@ class Histogram(NamedTuple):
         return cls(torch.as_tensor(edges).to(probabilities).expand(n_points, n_bins + 1)[None], probabilities[None])
 
 
-Single = StudentT | Quantiles | Histogram  # one distribution per point
-Regression = Normals | Single
+Regression = Normals | NormalMixtures | StudentT | Quantiles | Histogram
 Predictive = Regression | Classes

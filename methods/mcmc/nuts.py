@@ -104,6 +104,7 @@ def sample(
     warmup: int,
     draws: int,
     seed: int,
+    noise_df: float = 1.0,
     max_tree_depth: int = MAX_TREE_DEPTH,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Draws:
@@ -115,13 +116,14 @@ def sample(
         x: (N, P), standardised features.
         y: (N,), standardised targets of a regression, or class numbers.
         prior_precision: alpha.
-        noise_precision: noise precision of a Gaussian likelihood, in original target units; None for others.
+        noise_precision: of Gaussian or Student-t noise, in original target units; None for other likelihoods.
         y_scale: standard deviation that the targets were divided by; 1 for classes.
         chains: number of independent chains. Each weight starts at U(-2, 2), or within two prior standard deviations
             if that is narrower.
         warmup: transitions of each chain before its first draw, during which step size and mass matrix adapt.
         draws: number of draws per chain.
         seed: determines initial weights and chains; a non-negative integer.
+        noise_df: degrees of freedom of Student-t noise; ignored by other likelihoods.
         max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
         progress: called after every transition with the fraction of transitions completed.
 
@@ -145,7 +147,7 @@ def sample(
     seeds = generator.integers(2**32, size=chains)
     with nuts_jax.float64_on_the_cpu():
         precision = 1.0 if noise_precision is None else noise_precision * y_scale**2
-        posterior = nuts_jax.JaxPosterior(*_padded(x, y), prior_precision=prior_precision, noise_precision=precision)
+        posterior = nuts_jax.JaxPosterior(*_padded(x, y), prior_precision, precision, noise_df)
         transitions = nuts_jax.transitions(network, likelihood.kind, warmup, max_tree_depth)
         length = warmup + draws
         recorded: dict[str, list[np.ndarray]] = {name: [] for name in RECORDED}

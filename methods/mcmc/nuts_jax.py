@@ -36,6 +36,7 @@ class JaxPosterior(NamedTuple):
         present: (N,), 1 for a training row and 0 for a padding row, whose x and y are ignored.
         prior_precision: ().
         noise_precision: (), of the standardised target; ignored by likelihoods without one.
+        noise_df: (), degrees of freedom of Student-t noise; ignored by other likelihoods.
     """
 
     x: Array
@@ -43,6 +44,7 @@ class JaxPosterior(NamedTuple):
     present: Array
     prior_precision: ArrayLike
     noise_precision: ArrayLike
+    noise_df: ArrayLike = 1.0
 
 
 @contextmanager
@@ -68,26 +70,31 @@ def outputs(network: MLP, weights: jax.Array, x: Array) -> Array:
     return x
 
 
-def _gaussian(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
+def _gaussian(out: Array, y: Array, precision: ArrayLike, df: ArrayLike) -> jax.Array:
     return 0.5 * (jnp.log(precision) - LOG_2PI - precision * (out[:, 0] - y) ** 2)
 
 
-def _heteroscedastic(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
-    return _gaussian(out, y, jnp.exp(-out[:, 1].clip(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)))
+def _heteroscedastic(out: Array, y: Array, precision: ArrayLike, df: ArrayLike) -> jax.Array:
+    return _gaussian(out, y, jnp.exp(-out[:, 1].clip(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)), df)
 
 
-def _bernoulli(out: Array, y: Array, precision: ArrayLike) -> Array:
+def _student_t(out: Array, y: Array, precision: ArrayLike, df: ArrayLike) -> jax.Array:
+    return jax.scipy.stats.t.logpdf(y, df, out[:, 0], precision**-0.5)
+
+
+def _bernoulli(out: Array, y: Array, precision: ArrayLike, df: ArrayLike) -> Array:
     return y * out[:, 0] - jax.nn.softplus(out[:, 0])
 
 
-def _categorical(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
+def _categorical(out: Array, y: Array, precision: ArrayLike, df: ArrayLike) -> jax.Array:
     return jnp.take_along_axis(jax.nn.log_softmax(out), y.astype(int)[:, None], axis=1)[:, 0]
 
 
-# Kind of likelihood -> function of (outputs (N, O), y (N,), noise precision of y) to log p(y | outputs), (N,).
-LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], Array]] = {
+# Kind -> function of (outputs (N, O), y (N,), noise precision of y, degrees of freedom) to log p(y | outputs), (N,).
+LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike, ArrayLike], Array]] = {
     "gaussian": _gaussian,
     "heteroscedastic": _heteroscedastic,
+    "student-t": _student_t,
     "bernoulli": _bernoulli,
     "categorical": _categorical,
 }
@@ -95,7 +102,8 @@ LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], Array]] = {
 
 def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: JaxPosterior) -> Array:
     """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), ()."""
-    data = LOG_LIKELIHOODS[kind](outputs(network, weights, posterior.x), posterior.y, posterior.noise_precision)
+    x, y, *_, precision, df = posterior
+    data = LOG_LIKELIHOODS[kind](outputs(network, weights, x), y, precision, df)
     alpha = posterior.prior_precision
     log_prior = 0.5 * (network.dim * (jnp.log(alpha) - LOG_2PI) - alpha * weights @ weights)
     return data @ posterior.present + log_prior

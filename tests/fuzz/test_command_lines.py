@@ -32,7 +32,7 @@ USUAL = {
     "--preset": ["quick", "tuned", "paper", "all"],
     "--sampler": ["random", "centre", "grid", "gp"],
     "--space": ["wide", "paper"],
-    "--likelihood": ["gaussian", "heteroscedastic"],
+    "--likelihood": ["gaussian", "heteroscedastic", "student-t"],
     "--hidden": ["50,50", "3"],
     "--activation": ["tanh"],
     "--set": ["epochs=3", "samples=2", "max_minibatches=none"],

@@ -21,7 +21,7 @@ def problem(hparams):
 
 @pytest.fixture
 def hparams():
-    values = {"lr": 0.05, "prior_precision": 0.7, "noise_precision": 0.3}
+    values = {"lr": 0.05, "prior_precision": 0.7, "noise_precision": 0.3, "noise_df": 4.5}
     return HParams(**{name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()})
 
 

@@ -12,7 +12,13 @@ from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.reference.conjugate import correlated
 from lockstep_bench.methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
-from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.maths.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+    StudentTNoise,
+)
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.convnets import ConvNet
 from lockstep_bench.methods.networks.mlp import MLP
@@ -20,7 +26,13 @@ from lockstep_bench.methods.networks.resnets import PreActResNet, ResNet
 from lockstep_bench.methods.problem import HParams, Problem, Sweep, Task
 
 METHODS = [LastLayerLaplace(), FullLaplace()]
-LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
+LIKELIHOODS = [
+    Gaussian((0.01, 1.0)),
+    HeteroscedasticGaussian(),
+    StudentTNoise((0.01, 1.0)),
+    Bernoulli(),
+    Categorical(3),
+]
 N_ROWS = 9
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -56,6 +68,14 @@ def output_hessian(likelihood, outputs, hparams, y_scale):
     kind = likelihood.kind
     if kind == "gaussian":
         return (hparams.noise_precision * y_scale**2).reshape(1, 1)
+    if kind == "student-t":
+        # With T = sqrt(nu) tan(angle), the density of the angle is proportional to cos(angle)^(nu - 1).
+        angles = torch.linspace(-torch.pi / 2, torch.pi / 2, 4003, dtype=torch.float64)[1:-1]
+        errors = hparams.noise_df.sqrt() * angles.tan() / (hparams.noise_precision**0.5 * y_scale)
+        nll = lambda out, error: likelihood.nll(out[None], error[None], hparams, y_scale)[0]  # noqa: E731
+        hessians = torch.func.vmap(torch.func.hessian(nll), (None, 0))(torch.zeros(1).double(), errors)
+        mass = angles.cos() ** (hparams.noise_df - 1)
+        return (mass[:, None, None] * hessians).sum(0) / mass.sum()
     if kind == "heteroscedastic":
         return torch.stack([torch.exp(-outputs[1]), torch.tensor(0.5, dtype=torch.float64)]).diag()
     n_classes = max(2, likelihood.n_outputs)

@@ -12,7 +12,7 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.methods.beta_nll import BetaNLL
-from lockstep_bench.methods.evidential import LEAST, Evidence, Evidential, log_gamma_ratio
+from lockstep_bench.methods.evidential import LEAST, Evidence, Evidential
 from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.mlp import MLP
@@ -89,15 +89,6 @@ def test_with_beta_1_the_mean_has_the_gradient_of_the_squared_error():
     (theirs,) = torch.autograd.grad(squares, weights)
     of_mean = slice(-10, None, 2)  # of the last layer's ten numbers, those of the first of two outputs
     torch.testing.assert_close(ours[of_mean], theirs[of_mean])
-
-
-@pytest.mark.parametrize("a", [1.0, 1.1, 2.0, 7.5, 300.0])
-def test_gamma_ratio_and_its_derivative_equal_torchs(a):
-    at = torch.tensor(a, dtype=torch.float64, requires_grad=True)
-    exact = torch.lgamma(at + 0.5) - torch.lgamma(at)
-    assert log_gamma_ratio(at).item() == pytest.approx(exact.item(), abs=2e-8)
-    (ours,), (theirs,) = (torch.autograd.grad(value, at) for value in (log_gamma_ratio(at), exact))
-    assert float(ours) == pytest.approx(float(theirs), abs=1e-7)
 
 
 def test_evidential_predictive_is_the_marginal_in_original_units():

@@ -10,7 +10,7 @@ from lockstep_bench import PosteriorClassifier, PosteriorRegressor
 from lockstep_bench.bench import arrays
 from lockstep_bench.bench.arrays import storage
 from lockstep_bench.bench.arrays.posterior import Posterior
-from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import Histogram, NormalMixtures, Normals, Quantiles, StudentT
 
 GIVEN = {"lr": 0.02, "prior_precision": 0.1, "noise_precision": 50.0}
 SHORT = {"preset": "quick", "settings": {"max_minibatches": 120}, "random_state": 0}
@@ -63,6 +63,7 @@ def test_offset_is_saved(tmp_path):
     ("predictive", "moved"),
     [
         (Normals(torch.zeros(1, 2), torch.ones(1, 2)), "mean"),
+        (NormalMixtures(*torch.zeros(3, 1, 2, 4)), "means"),
         (StudentT(*torch.full((3, 1, 2), 3.0)), "location"),
         (Quantiles.of(torch.tensor([0.1, 0.9]), torch.tensor([[1.0, 2.0]])), "values"),
         (Histogram.of(torch.tensor([0.0, 1.0]), torch.tensor([[1.0]])), "edges"),

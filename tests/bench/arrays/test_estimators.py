@@ -114,6 +114,21 @@ def test_draws_of_one_distribution_per_point_follow_it(monkeypatch):
     assert abs(np.corrcoef(draws)[0, 1]) < 0.1
 
 
+def test_draws_of_a_mixture_share_its_samples(monkeypatch):
+    def predict(self, x):
+        return StudentT(
+            *(torch.tensor([low, high])[:, None].expand(2, len(x)) for low, high in ((5, 9.0), (-40.0, 40), (2, 1.0)))
+        )
+
+    fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(*wave())
+    monkeypatch.setattr(Posterior, "predict", predict)
+    draws = fitted.sample([[0.0], [1.0]], 2000, random_state=0)
+    np.testing.assert_array_equal(draws[0] > 0, draws[1] > 0)
+    for chosen, exact in ((draws[:, draws[0] < 0], t(5, -40, 2)), (draws[:, draws[0] > 0], t(9, 40, 1))):
+        assert kstest(chosen.ravel(), exact.cdf).pvalue > 0.01
+        assert abs(np.corrcoef(chosen)[0, 1]) < 0.15
+
+
 def test_probabilities_are_the_mean_over_weight_samples(classifier, monkeypatch):
     x, y = rings()
     weights = np.random.default_rng(2).normal(scale=3, size=(4, 2, 3))  # four samples of a linear classifier

@@ -144,6 +144,15 @@ def test_a_posterior_of_weights_excludes_methods_that_have_none():
     assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
 
 
+def test_reference_posteriors_have_gaussian_noise():
+    for kind in ("heteroscedastic", "student-t"):
+        asked = request(suite="toy", changes={"likelihood": kind})
+        assert plan.excluded(asked, ["toy"], ["map"]) == {
+            ("map", "toy"): f"its reference posterior has Gaussian noise, not that of the likelihood {kind}"
+        }
+    assert plan.excluded(request(suite="toy"), ["toy"], ["map", "directuq-mean"]) == {}
+
+
 def test_method_that_fails_in_its_checks_affects_no_other(monkeypatch):
     def excludes(method, task):
         return task.no_such_thing

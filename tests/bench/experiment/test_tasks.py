@@ -2,7 +2,10 @@
 
 import pytest
 
-from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.bench.experiment.tasks import space_of, task_of
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import StudentTNoise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.shared.protocol import Protocol
 
@@ -25,3 +28,12 @@ def test_the_protocol_chooses_the_perceptron():
     assert task_of("uci", "yacht").network == MLP(6, (50,), 1)
     assert task_of("uci", "yacht", Protocol(hidden="20,10", activation="tanh")).network == MLP(6, (20, 10), 1, "tanh")
     assert task_of("uci", "digits", Protocol(hidden="50")).network == MLP(64, (50,), 10)
+
+
+def test_student_noise_has_the_precisions_of_gaussian_noise():
+    gaussian, student = (task_of("uci", "yacht", Protocol(likelihood=kind)) for kind in ("gaussian", "student-t"))
+    assert student.likelihood == StudentTNoise(gaussian.likelihood.noise_precisions)
+    assert student.network == gaussian.network
+    usual, wide = (space_of(MAP(), student, Protocol(space=space)) for space in ("paper", "wide"))
+    assert wide["noise_precision"] == space_of(MAP(), gaussian, Protocol(space="wide"))["noise_precision"]
+    assert usual["noise_df"] == wide["noise_df"] == LogUniform(2.1, 50)

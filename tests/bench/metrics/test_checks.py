@@ -10,12 +10,12 @@ from lockstep_bench.bench.metrics import (
     agreement,
     checks,
     classification,
+    distributions,
     intervals,
     pool,
     prediction_table,
     regression,
     shifted,
-    single,
 )
 from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
 
@@ -52,7 +52,7 @@ GOOD = {
     shifted.scores: (CLASSES, LABELS),
     shifted.table: (CLASSES, [], LABELS),
     shifted.elsewhere: (CLASSES, LABELS),
-    single.distribution_of: (StudentT(*torch.full((3, 1, 2), 3.0)),),
+    distributions.distribution_of: (StudentT(*torch.full((3, 1, 2), 3.0)),),
 }
 # what replaces a good argument of each kind
 BAD_TARGETS = [COLUMN, Y[:2], Y[:1], torch.zeros(()), Y + 0j, torch.tensor([1, NAN, 2]), torch.tensor([1, INF, 2])]

@@ -42,7 +42,8 @@ class Limited:
         (Limited(*KINDS), "all tasks"),
         (Limited("gaussian", limits="50 rows"), "gaussian; 50 rows"),
         (Limited("categorical", "bernoulli"), "classification"),
-        (Limited("gaussian", "heteroscedastic", "categorical"), "regression, categorical"),
+        (Limited("gaussian", "heteroscedastic", "student-t", "categorical"), "regression, categorical"),
+        (Limited("gaussian", "heteroscedastic"), "gaussian, heteroscedastic"),
     ],
 )
 def test_list_describes_applicability(method, words):

@@ -9,17 +9,31 @@ import pytest
 import torch
 
 from lockstep_bench.bench.reference.conjugate import correlated
-from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.maths.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+    StudentTNoise,
+)
 from lockstep_bench.methods.mcmc import nuts
 from lockstep_bench.methods.networks.mlp import MLP
 
-LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
+LIKELIHOODS = [
+    Gaussian((0.01, 1.0)),
+    HeteroscedasticGaussian(),
+    Bernoulli(),
+    Categorical(3),
+    StudentTNoise((0.01, 1.0)),
+]
 NETWORKS = [
     {"hidden": (4,), "activation": "relu"},
     {"hidden": (4, 5), "activation": "softplus"},
     {"hidden": (4,), "activation": "tanh", "bias": False},
     {"hidden": ()},
+    {"hidden": (4,), "activation": "tanh"},
 ]
+DF = 4.5
 
 
 @pytest.fixture
@@ -31,7 +45,7 @@ def torch_log_joint(network, likelihood, x, y, alpha, beta, y_scale):
     """log p(y | x, w) + log N(w; 0, I / alpha) by the project's own torch code and torch's own normal density."""
 
     def log_joint(weights):
-        hparams = SimpleNamespace(noise_precision=torch.tensor(beta))
+        hparams = SimpleNamespace(noise_precision=torch.tensor(beta), noise_df=torch.tensor(DF))
         nll = likelihood.nll(network(weights, torch.tensor(x)), torch.tensor(y), hparams, torch.tensor(y_scale))
         return torch.distributions.Normal(0, torch.tensor(alpha**-0.5)).log_prob(weights).sum() - nll.sum()
 
@@ -57,10 +71,10 @@ def test_density_and_gradient_equal_torch(jax_part, likelihood, shape):
     expected = torch_log_joint(network, likelihood, x, y, alpha, beta, y_scale)(weights)
     expected.backward()
     with jax_part.float64_on_the_cpu():
-        posterior = jax_part.JaxPosterior(*nuts._padded(x, y), alpha, beta * y_scale**2)
+        posterior = jax_part.JaxPosterior(*nuts._padded(x, y), alpha, beta * y_scale**2, DF)
         density = jax.jit(jax.value_and_grad(partial(jax_part.log_joint, network, likelihood.kind)))
         value, gradient = density(weights.detach().numpy(), posterior)
-    np.testing.assert_allclose(value, expected.detach(), rtol=1e-10)
+    np.testing.assert_allclose(value, expected.detach(), rtol=1e-9 if likelihood.kind == "student-t" else 1e-10)
     np.testing.assert_allclose(gradient, weights.grad, rtol=1e-10, atol=1e-10)
 
 

@@ -1,4 +1,7 @@
-"""Predictive distributions of a regression that are no mixtures: Student's t, quantiles, histograms.
+"""Predictive distributions of a regression besides equal mixtures of normals, as functions of the target.
+
+`bench.metrics.mixtures` has the mixtures: of Student's t distributions, of weighted normals. This module has those of
+one distribution per point: Student's t, quantiles, histograms.
 
 All are scored in float64, in original target units, by the metrics of `bench.metrics.regression`.
 """
@@ -9,9 +12,11 @@ import numpy as np
 from scipy import special, stats
 
 from lockstep_bench.bench.metrics import checks
-from lockstep_bench.methods.maths.predictive import Histogram, Quantiles, Single, StudentT
+from lockstep_bench.bench.metrics.mixtures import NormalMixture, StudentTMixture
+from lockstep_bench.methods.maths.predictive import Histogram, NormalMixtures, Quantiles, StudentT
 
-SUM_TOLERANCE = 1e-4  # of the sum of a histogram's probabilities, in single precision; they are divided by their sum
+Described = NormalMixtures | StudentT | Quantiles | Histogram
+SUM_TOLERANCE = 1e-4  # of the sum of probabilities and weights, in single precision; they are divided by their sum
 
 
 class Distribution(Protocol):
@@ -25,8 +30,8 @@ class Distribution(Protocol):
     mean: np.ndarray
     variance: np.ndarray
 
-    def log_density(self, y: np.ndarray) -> np.ndarray:
-        """Return log p(y), nats; minus infinity where the density is 0."""
+    def log_densities(self, y: np.ndarray) -> np.ndarray:
+        """Return log p_s(y) of each of S samples, (S, n), nats; minus infinity where the density is 0."""
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         """Return P(Y <= y)."""
@@ -38,41 +43,57 @@ class Distribution(Protocol):
         """Return the continuous ranked probability score, the integral of (F(t) - 1{t >= y})^2 over t."""
 
 
-def distribution_of(predictive: Single) -> Distribution:
+def distribution_of(predictive: Described) -> Distribution:
     """Return the distribution that a predictive describes.
 
     Raises:
         TypeError: the predictive is none of these.
-        ValueError: it has several components, or parts of wrong shapes.
+        ValueError: it has several samples though it cannot be pooled, or parts of wrong shapes.
         bench.metrics.checks.NoDistribution: a ValueError; it describes no distribution with a density and a variance.
     """
-    checks.predictive(predictive, StudentT, Quantiles, Histogram)
-    name = type(predictive).__name__
+    checks.predictive(predictive, NormalMixtures, StudentT, Quantiles, Histogram)
     parts = [part.double().cpu().numpy() for part in predictive]
+    if isinstance(predictive, StudentT):
+        return _student_t(*parts)
+    if isinstance(predictive, NormalMixtures):
+        return _normal_mixture(*parts)
+    name = type(predictive).__name__
     if len(parts[0]) != 1:
         raise ValueError(
-            f"{name} holds one distribution per point and got {len(parts[0])}; ensembles and mixtures need Normals"
+            f"{name} holds one distribution per point and got {len(parts[0])}; ensembles and mixtures need Normals, "
+            "NormalMixtures or StudentT"
         )
-    first, second, *third = (part[0] for part in parts)
-    if isinstance(predictive, StudentT):
-        _require(bool((first > 2).all()), f"`df` of {name} must be above 2, so that the variance is finite")
-        _require(bool((third[0] > 0).all()), f"`scale` of {name} must be above 0")
-        return _StudentT(first, second, third[0])
-    if isinstance(predictive, Quantiles):
-        levels, values = first, second
-        _require(levels.shape[1] >= 2, f"{name} needs at least 2 levels and got {levels.shape[1]}")
-        inside = (levels > 0) & (levels < 1)
-        _require(
-            bool(inside.all() and (np.diff(levels) > 0).all()), f"`levels` of {name} must increase between 0 and 1"
-        )
-        _require_increasing(values, f"`values` of {name}")
-        return _PiecewiseLinear(values, levels)
-    edges, probabilities = first, second
-    _require_increasing(edges, f"`edges` of {name}")
+    first, second = (part[0] for part in parts)
+    return _of_quantiles(first, second) if isinstance(predictive, Quantiles) else _of_histogram(first, second)
+
+
+def _student_t(df: np.ndarray, location: np.ndarray, scale: np.ndarray) -> Distribution:
+    _require(bool((df > 2).all()), "`df` of StudentT must be above 2, so that the variance is finite")
+    _require(bool((scale > 0).all()), "`scale` of StudentT must be above 0")
+    return StudentTMixture(df, location, scale) if len(df) > 1 else _StudentT(df[0], location[0], scale[0])
+
+
+def _normal_mixture(log_weights: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Distribution:
+    _require(bool((variances > 0).all()), "`variances` of NormalMixtures must be above 0")
+    _require_sums_of_one(
+        np.exp(log_weights).sum(2), "the weights exp(log_weights) of NormalMixtures", "each sample and"
+    )
+    return NormalMixture(log_weights, means, variances)
+
+
+def _of_quantiles(levels: np.ndarray, values: np.ndarray) -> Distribution:
+    _require(levels.shape[1] >= 2, f"Quantiles needs at least 2 levels and got {levels.shape[1]}")
+    inside = (levels > 0) & (levels < 1)
+    _require(bool(inside.all() and (np.diff(levels) > 0).all()), "`levels` of Quantiles must increase between 0 and 1")
+    _require_increasing(values, "`values` of Quantiles")
+    return _PiecewiseLinear(values, levels)
+
+
+def _of_histogram(edges: np.ndarray, probabilities: np.ndarray) -> Distribution:
+    _require_increasing(edges, "`edges` of Histogram")
     sums = probabilities.sum(1, keepdims=True)
-    off = float(np.abs(sums - 1).max())
-    _require(bool((probabilities >= 0).all()), f"`probabilities` of {name} must be at least 0")
-    _require(off < SUM_TOLERANCE, f"`probabilities` of {name} must sum to 1 at each point; a sum is off by {off:.1e}")
+    _require(bool((probabilities >= 0).all()), "`probabilities` of Histogram must be at least 0")
+    _require_sums_of_one(sums, "`probabilities` of Histogram", "each")
     cumulated = np.cumsum(probabilities, 1)
     cumulated /= cumulated[:, -1:]  # exactly 1 at the end, also where the last bins are empty
     return _PiecewiseLinear(edges, np.hstack([np.zeros_like(sums), cumulated]))
@@ -86,8 +107,8 @@ class _StudentT:
         self._t = stats.t(df, location, scale)
         self.mean, self.variance = location, scale**2 * df / (df - 2)
 
-    def log_density(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(self._t.logpdf(y))
+    def log_densities(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self._t.logpdf(y))[None]
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(self._t.cdf(y))
@@ -137,13 +158,13 @@ class _PiecewiseLinear:
         self.mean = (masses * centres).sum(1)
         self.variance = (masses * (within + (centres - self.mean[:, None]) ** 2)).sum(1)
 
-    def log_density(self, y: np.ndarray) -> np.ndarray:
+    def log_densities(self, y: np.ndarray) -> np.ndarray:
         piece = self._piece(y)
         below, above = self._beyond(y)
         with np.errstate(divide="ignore"):
             inside = np.log(np.take_along_axis(self._slopes, piece[:, None], 1)[:, 0])
         tails = inside - _ratio(below, self._low_scale) - _ratio(above, self._high_scale)
-        return np.where((below > 0) & (self._low == 0) | (above > 0) & (self._high == 0), -np.inf, tails)
+        return np.where((below > 0) & (self._low == 0) | (above > 0) & (self._high == 0), -np.inf, tails)[None]
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         below, above = self._beyond(y)
@@ -224,3 +245,8 @@ def _require(holds: bool, message: str) -> None:
 def _require_increasing(values: np.ndarray, name: str) -> None:
     least = float(np.diff(values).min())
     _require(least > 0, f"{name} must increase strictly, or the density is infinite; the smallest step is {least:.3g}")
+
+
+def _require_sums_of_one(sums: np.ndarray, name: str, at_each: str) -> None:
+    off = float(np.abs(sums - 1).max())
+    _require(off < SUM_TOLERANCE, f"{name} must sum to 1 at {at_each} point; a sum is off by {off:.1e}")

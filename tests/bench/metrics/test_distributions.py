@@ -11,9 +11,9 @@ from scipy.integrate import quad
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics import regression
+from lockstep_bench.bench.metrics.distributions import distribution_of
 from lockstep_bench.bench.metrics.intervals import quantiles
 from lockstep_bench.bench.metrics.prediction_table import predictions_table
-from lockstep_bench.bench.metrics.single import distribution_of
 from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
 from lockstep_bench.shared.schema import REGRESSION
 
@@ -182,10 +182,7 @@ def test_table_holds_moments_pit_and_parts(make):
 @pytest.mark.parametrize(
     ("predictive", "message"),
     [
-        (
-            StudentT(*torch.ones(3, 5, 2)),
-            "holds one distribution per point and got 5; ensembles and mixtures need Norm",
-        ),
+        (Quantiles(*torch.ones(2, 5, 2, 3)), "holds one distribution per point and got 5; ensembles and mixtures need"),
         (StudentT(*torch.ones(3, 1, 2)), "`df` of StudentT must be above 2"),
         (StudentT(torch.full((1, 2), 3.0), *torch.zeros(2, 1, 2)), "`scale` of StudentT must be above 0"),
         (Quantiles.of(torch.tensor([0.5]), torch.ones(2, 1)), "needs at least 2 levels and got 1"),
@@ -213,7 +210,7 @@ def test_empty_bins_have_no_density(empty):
     probabilities /= probabilities.sum()
     middles = np.arange(n_bins) + 0.5
     found = [
-        distribution_of(Histogram.of(torch.arange(n_bins + 1.0), probabilities)).log_density(np.array([middle]))[0]
+        distribution_of(Histogram.of(torch.arange(n_bins + 1.0), probabilities)).log_densities(np.array([middle]))[0, 0]
         for middle in middles
     ]
     with np.errstate(divide="ignore"):

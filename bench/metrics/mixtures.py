@@ -1,0 +1,166 @@
+"""Predictive distributions of a regression that are mixtures: of Student's t distributions, of weighted normals.
+
+All are scored in float64, in original target units. Their functions are those of `bench.metrics.distributions`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special, stats
+from scipy.optimize.elementwise import find_root
+
+MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
+# Of the trapezoid rule of `integral_of_spread`, which leaves out about exp(-FAR) of the integral.
+STEP, FAR, MOST_NODES = 0.2, 14.0, 10_000
+
+
+def mixture_quantile(
+    level: float | np.ndarray,
+    of_components: np.ndarray,
+    spread: np.ndarray,
+    below: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Return the quantile of a mixture at each of n points, (n,).
+
+    It lies between the smallest and the largest one of its components.
+
+    Args:
+        level: probability between 0 and 1, or one per point, (n,).
+        of_components: (n, C), quantiles of the components for these probabilities.
+        spread: (n,), standard deviation of the widest component.
+        below: distribution function of the mixture, of values (m,) and the numbers (m,) of their points.
+    """
+    levels = np.broadcast_to(level, len(of_components))
+    lowest, highest = of_components.min(1), of_components.max(1)
+    # Beside a large mean a small standard deviation is less than the distance of two floating-point numbers.
+    margin = MARGIN * spread + 4 * np.spacing(np.maximum(abs(lowest), abs(highest)))
+
+    def excess(x: np.ndarray, point: np.ndarray) -> np.ndarray:
+        return np.asarray(below(x, point) - levels[point])
+
+    found = find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(levels)),))
+    return np.where(found.success, found.x, np.nan)
+
+
+class StudentTMixture:
+    """Equal mixture of S Student's t distributions, shifted and scaled; arguments (S, n)."""
+
+    def __init__(self, df: np.ndarray, location: np.ndarray, scale: np.ndarray):
+        self._df, self._location, self._scale = df, location, scale
+        variances = scale**2 * df / (df - 2)
+        self.mean, self.variance = location.mean(0), variances.mean(0) + location.var(0)
+        self._widest = np.sqrt(variances.max(0))
+
+    def log_densities(self, y: np.ndarray) -> np.ndarray:
+        """Return log p_s(y) of each sample, (S, n), nats."""
+        return np.asarray(stats.t.logpdf(y, self._df, self._location, self._scale))
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        """Return P(Y <= y), (n,)."""
+        below: np.ndarray = special.stdtr(self._df, (y - self._location) / self._scale).mean(0)
+        return below
+
+    def quantile(self, level: float | np.ndarray) -> np.ndarray:
+        """Return the quantile for a probability, or for one per point, (n,)."""
+        # Points first, so that the components of one point lie side by side.
+        df, location, scale = self._df.T.copy(), self._location.T.copy(), self._scale.T.copy()
+        levels = np.broadcast_to(level, len(df))[:, None]
+
+        def below(x: np.ndarray, point: np.ndarray) -> np.ndarray:
+            probability: np.ndarray = special.stdtr(df[point], (x[..., None] - location[point]) / scale[point]).mean(-1)
+            return probability
+
+        return mixture_quantile(level, location + scale * special.stdtrit(df, levels), self._widest, below)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the CRPS, E|Y - y| - E|Y - Y'| / 2.
+
+        E|Y - y| is in closed form: for one component it is, with z = (y - location) / scale, density f and
+        distribution function F of T, and nu = df,
+
+            scale (z (2 F(z) - 1) + 2 f(z) (nu + z^2) / (nu - 1)).
+
+        E|Y - Y'| / 2 is the integral of F (1 - F) for the mixture's F. It has no closed form and is computed
+        numerically.
+        """
+        df, z = self._df, (y - self._location) / self._scale
+        of_density = 2 * stats.t.pdf(z, df) * (df + z**2) / (df - 1)
+        distance = (self._scale * (z * (2 * special.stdtr(df, z) - 1) + of_density)).mean(0)
+        at_points = zip(self._df.T, self._location.T, self._scale.T, strict=True)
+        return np.array([first - integral_of_spread(*parts) for first, parts in zip(distance, at_points, strict=True)])
+
+
+def integral_of_spread(df: np.ndarray, location: np.ndarray, scale: np.ndarray) -> float:
+    """Return the integral of F (1 - F), where F is that of an equal mixture of S Student's t distributions, (S,) each.
+
+    The trapezoid rule is taken in u, with t = centre + w (u + exp(u - r) - exp(-u - r)), the smallest scale w and half
+    the range of the locations w r. Nodes are evenly spaced where the locations are, and exponentially beyond, where
+    the integrand falls with a power of t. The relative error was below 1e-6 in tests with 2.01 to 1e6 degrees of
+    freedom; it is larger where the locations spread over more than a thousand times the smallest scale.
+    """
+    lowest, highest, narrowest = location.min(), location.max(), scale.min()
+    if not np.isfinite([lowest, highest, narrowest]).all():
+        return np.nan
+    reach = (highest - lowest) / 2 / narrowest
+    last = reach + 3 + np.log(scale.max() / narrowest) + FAR / (df.min() - 1)
+    u = np.linspace(-last, last, 2 * int(min(MOST_NODES, np.ceil(last / STEP))) + 1)
+    ahead, behind = np.exp(u - reach), np.exp(-u - reach)
+    t = (lowest + highest) / 2 + narrowest * (u + ahead - behind)
+    z = (t[:, None] - location) / scale
+    below, above = special.stdtr(df, z).mean(1), special.stdtr(df, -z).mean(1)
+    return float((below * above * (1 + ahead + behind)).sum() * narrowest * (u[1] - u[0]))
+
+
+class NormalMixture:
+    """Equal mixture of S weighted mixtures of K normal distributions; arguments (S, n, K)."""
+
+    def __init__(self, log_weights: np.ndarray, means: np.ndarray, variances: np.ndarray):
+        self._n_samples = len(means)
+        self._log_weights = log_weights - special.logsumexp(log_weights, axis=2, keepdims=True)
+        self._means, self._variances = means, variances
+        # All S K components of a point side by side, (n, S K).
+        self._weight = self._flat(np.exp(self._log_weights) / self._n_samples)
+        self._mean, self._sd = self._flat(means), self._flat(np.sqrt(variances))
+        self.mean: np.ndarray = (self._weight * self._mean).sum(1)
+        self.variance: np.ndarray = (self._weight * (self._sd**2 + (self._mean - self.mean[:, None]) ** 2)).sum(1)
+
+    def log_densities(self, y: np.ndarray) -> np.ndarray:
+        """Return log p_s(y) of each sample, (S, n), nats."""
+        squares = (y[:, None] - self._means) ** 2 / self._variances
+        components = -0.5 * (squares + np.log(2 * np.pi * self._variances))
+        return np.asarray(special.logsumexp(self._log_weights + components, axis=2))
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        """Return P(Y <= y), (n,)."""
+        return self._below(y, np.arange(len(y)))
+
+    def quantile(self, level: float | np.ndarray) -> np.ndarray:
+        """Return the quantile for a probability, or for one per point, (n,)."""
+        levels = np.broadcast_to(level, len(self._mean))[:, None]
+        return mixture_quantile(level, self._mean + self._sd * special.ndtri(levels), self._sd.max(1), self._below)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the CRPS in closed form (Grimit et al. 2006), as of `bench.metrics.regression.crps`, with weights."""
+        weight, mean, variance = self._weight.T, self._mean.T, self._sd.T**2
+        distance = (weight * expected_absolute(y - mean, variance)).sum(0)
+        for one_weight, one_mean, one_variance in zip(weight, mean, variance, strict=True):
+            apart = (weight * expected_absolute(mean - one_mean, variance + one_variance)).sum(0)
+            distance -= 0.5 * one_weight * apart
+        return np.asarray(distance)
+
+    def _below(self, x: np.ndarray, point: np.ndarray) -> np.ndarray:
+        below: np.ndarray = special.ndtr((x[..., None] - self._mean[point]) / self._sd[point])
+        return np.asarray((self._weight[point] * below).sum(-1))
+
+    @staticmethod
+    def _flat(part: np.ndarray) -> np.ndarray:
+        """Return (n, S K) from (S, n, K)."""
+        return part.transpose(1, 0, 2).reshape(part.shape[1], -1)
+
+
+def expected_absolute(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return E|Z| for Z ~ N(mean, variance)."""
+    sd = np.sqrt(variance)
+    z = mean / sd
+    absolute: np.ndarray = mean * (2 * special.ndtr(z) - 1) + 2 * sd * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    return absolute

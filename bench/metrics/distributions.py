@@ -9,10 +9,10 @@ All are scored in float64, in original target units, by the metrics of `bench.me
 from typing import Protocol
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from lockstep_bench.bench.metrics import checks
-from lockstep_bench.bench.metrics.mixtures import NormalMixture, StudentTMixture
+from lockstep_bench.bench.metrics.mixtures import NormalMixture, StudentTMixture, t_log_density
 from lockstep_bench.methods.maths.predictive import Histogram, NormalMixtures, Quantiles, StudentT
 
 Described = NormalMixtures | StudentT | Quantiles | Histogram
@@ -104,17 +104,16 @@ class _StudentT:
 
     def __init__(self, df: np.ndarray, location: np.ndarray, scale: np.ndarray):
         self._df, self._scale = df, scale
-        self._t = stats.t(df, location, scale)
         self.mean, self.variance = location, scale**2 * df / (df - 2)
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(self._t.logpdf(y))[None]
+        return (t_log_density(self._standard(y), self._df) - np.log(self._scale))[None]
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(self._t.cdf(y))
+        return np.asarray(special.stdtr(self._df, self._standard(y)))
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:
-        return np.asarray(self._t.ppf(level))
+        return np.asarray(special.stdtrit(self._df, level) * self._scale + self.mean)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Return the CRPS in closed form (Jordan, Krueger and Lerch 2019, appendix A).
@@ -124,11 +123,14 @@ class _StudentT:
             scale (z (2 F(z) - 1) + 2 f(z) (nu + z^2) / (nu - 1)
                    - 2 sqrt(nu) / (nu - 1) B(1/2, nu - 1/2) / B(1/2, nu/2)^2).
         """
-        nu, z = self._df, (y - self.mean) / self._scale
+        nu, z = self._df, self._standard(y)
         betas = np.exp(special.betaln(0.5, nu - 0.5) - 2 * special.betaln(0.5, nu / 2))
-        density, below = stats.t.pdf(z, nu), stats.t.cdf(z, nu)
+        density, below = np.exp(t_log_density(z, nu)), special.stdtr(nu, z)
         spread = 2 * density * (nu + z**2) - 2 * np.sqrt(nu) * betas
         return np.asarray(self._scale * (z * (2 * below - 1) + spread / (nu - 1)))
+
+    def _standard(self, y: np.ndarray) -> np.ndarray:
+        return (y - self.mean) / self._scale
 
 
 class _PiecewiseLinear:

@@ -36,7 +36,7 @@ def protocol_of(
     """Return the protocol of a preset, with changes.
 
     Args:
-        preset: "quick", "tuned" or "paper", as of the suite `uci`.
+        preset: "quick", "tuned" or "paper", the presets of the suite `uci`.
         settings: Values for other fields of `shared.protocol.Protocol`, as {"epochs": 500}.
         hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
             {"lr": (0.001, 0.1)}.
@@ -129,7 +129,7 @@ def fit(
         work = prepared_fits(assignment, PredictionRows(assignment), ProgressReporter(1, on_progress))
         (split,) = work.splits
         started = time.perf_counter()
-        # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.
+        # Besides the one, the updates that show convergence are recorded; each takes as long as ten others.
         fits = work.trainer.train(assignment.method, split, [split.final(hparams)], split.largest.final, n_recorded=1)
         seconds = time.perf_counter() - started
         (reported,) = reported_of(fits, fits.diagnostics())

@@ -52,8 +52,8 @@ class Stack:
         in the last bit.
 
         Args:
-            model: of all fits.
-            data: of all fits.
+            model: model of all fits.
+            data: data of all fits.
             fits: B fits.
             standardise: False leaves x and y in original units.
             parallel: see the attribute.
@@ -112,7 +112,7 @@ class Stack:
             yield rows
 
     def _all_rows(self, length: int) -> np.ndarray:
-        """Return every replica's training rows in a random order, (R, 1, `length`), as a full batch has them."""
+        """Return every replica's training rows in a random order, (R, 1, `length`), in the form of a full batch."""
         pairs = zip(self.members, self._seeds("rows"), strict=True)
         orders = [RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs]
         return side_by_side(orders, length)[:, None]

@@ -21,7 +21,7 @@ class Operation:
     """One operation of a graph.
 
     Attributes:
-        node: of the graph.
+        node: the operation's node in the graph.
         examples: what every node computes on the example inputs.
     """
 

@@ -142,7 +142,7 @@ class Results:
         """Refuse a folder with results of a newer version, whose cells this one would run again.
 
         Raises:
-            InvalidRequest: There are such results.
+            InvalidRequest: The folder has results of a newer version.
         """
         if newer := self._files.newer:
             raise InvalidRequest(
@@ -159,7 +159,7 @@ class Results:
         """Refuse a folder where something else is in the place of what a run writes, such as a link.
 
         Raises:
-            InvalidRequest: There is such a thing.
+            InvalidRequest: Something else is in the place of what a run writes.
         """
         try:
             str(self.out).encode()
@@ -174,7 +174,7 @@ class Results:
         """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
 
         Raises:
-            InvalidRequest: There is such a cell.
+            InvalidRequest: A cell's file would lie there.
         """
         opened = {"cells": ".parquet", "studies": ".json"}
         folders = {self.out / name: opened.get(name, "") for name in FOLDERS}

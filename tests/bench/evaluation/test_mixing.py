@@ -1,4 +1,4 @@
-"""How chains mix, against ArviZ on the same numbers."""
+"""Mixing of chains, against ArviZ on the same numbers."""
 
 from unittest.mock import Mock
 

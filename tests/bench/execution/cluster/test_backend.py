@@ -23,7 +23,7 @@ class Client(SimpleNamespace):
 
 @pytest.fixture
 def cluster_of(monkeypatch):
-    """A cluster with so many workers."""
+    """Function that makes a cluster with `n_workers` workers."""
 
     def make(n_workers: int) -> DaskBackend:
         member = DaskWorker("tcp://10.0.0.1:1", "first", "one", None, n_workers)

@@ -111,7 +111,7 @@ def sample(
 
     Args:
         network: maps weights (D,) and x to outputs.
-        likelihood: of y given the outputs.
+        likelihood: likelihood of y given the outputs.
         x: (N, P), standardised features.
         y: (N,), standardised targets of a regression, or class numbers.
         prior_precision: alpha.

@@ -87,7 +87,7 @@ def test_linear_targets_are_found_exactly():
 
 
 def test_little_noise_has_the_limits_of_the_evidence():
-    """Where the prior is weak, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
+    """With a weak prior, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
     x, y = data(noise=1e-3)
     posterior, (weights, squares, *_) = fit(x, y), np.linalg.lstsq(x, y)
     np.testing.assert_allclose(predict(posterior, x).mean[0], 5 + 2 * x @ weights, atol=1e-6)

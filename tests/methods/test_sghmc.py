@@ -86,7 +86,7 @@ def test_scales_are_mean_squares_of_gradients():
     torch.testing.assert_close(scales.time, torch.ones(3, dtype=torch.float64), rtol=1e-3, atol=0)
 
 
-def test_scales_adapt_in_the_burn_in_alone():
+def test_scales_adapt_only_in_the_burn_in():
     plan, method = Plan(1000, 10.0), SGHMC(draws=20)
     phases = [method.phase(number, plan) for number in range(1, 1001)]
     assert set(phases[:500]) == {"adapt"}

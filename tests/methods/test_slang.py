@@ -31,7 +31,7 @@ def some_state(problem, k: int) -> SLANGState:
 
 
 def gradients_one_by_one(problem, weights, batch) -> torch.Tensor:
-    """(S M, D)"""
+    """Return the gradient of the NLL of each example under each weight sample, (S M, D)."""
     rows = []
     for theta in weights:
         for x, y in zip(batch.x[0], batch.y[0], strict=True):

@@ -45,7 +45,7 @@ def position(value: Any, distribution: Any) -> float | None:
 
     Args:
         value: the chosen value.
-        distribution: Optuna's description of the range, as JSON has it, or that JSON; None if there is no range.
+        distribution: Optuna's description of the range, parsed or as JSON text; None if there is no range.
     """
     if isinstance(distribution, str):
         distribution = _as_object(distribution)

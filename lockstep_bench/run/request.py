@@ -1,4 +1,4 @@
-"""From the options of a command line to one frozen request, which is checked as far as it can be without any work."""
+"""Turns the options of a command line into one frozen request, and checks it as far as is possible without work."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

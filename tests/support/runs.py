@@ -40,7 +40,7 @@ def finished(out: Path) -> int:
 
 
 def wait_for(what, seconds: float = 300) -> None:
-    """Wait until `what()` is true; fail after so many seconds."""
+    """Wait until `what()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline

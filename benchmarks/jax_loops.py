@@ -249,7 +249,7 @@ def train(
         phases: whether the iterate of each update is collected; these updates are evenly spaced.
         states: states before training, with a leading axis of R.
         keys: (R,), random keys of the noise.
-        hparams: (R,) each.
+        hparams: hyper-parameters, (R,) each.
         x: (N, P), standardised.
         y: (N,), standardised.
         rows: (updates, R, L, M), indices of the minibatches' rows.

@@ -73,7 +73,7 @@ def tune(
         method: Name in the registry, with options if any: "vifa", "mfvi(tempering=0.1)", "ensemble:map".
         protocol: Trials, folds and training budget (`protocol_of`). If it fixes every hyper-parameter, nothing is
             trained, and the result has no score.
-        seed: Fixes folds, trials and fits.
+        seed: Seed of folds, trials and fits.
         device: Torch's name of the device.
         on_progress: Is called about once a second.
 
@@ -112,7 +112,7 @@ def fit(
         method: Name in the registry.
         protocol: Training budget; what it says of tuning has no effect.
         hparams: A value for each hyper-parameter of the method, as `tune` returns them.
-        seed: Fixes initial weights, minibatches, noise, and the weight samples of predictions.
+        seed: Seed of initial weights, minibatches, noise, and the weight samples of predictions.
         device: Torch's name of the device.
         on_progress: Is called about once a second.
 

@@ -45,8 +45,8 @@ class Fit:
 
     Attributes:
         rows: indices of its training rows.
-        hparams: name -> value.
-        seed: fixes initial weights, noise and the order of minibatches.
+        hparams: hyper-parameters, name -> value.
+        seed: seed of initial weights, noise and the order of minibatches.
     """
 
     rows: np.ndarray
@@ -142,7 +142,7 @@ class ReplicaModel:
         return model
 
     def sampling(self) -> "ReplicaModel":
-        """Return the model of the method as it predicts with weight samples (`Method.sampling`)."""
+        """Return a model whose method predicts with weight samples (`Method.sampling`)."""
         model = copy(self)
         model.method = self.method.sampling()
         return model

@@ -28,7 +28,7 @@ class Series:
 
     Attributes:
         model: the method on its task, as functions of one replica.
-        data: shared by all fits.
+        data: data that all fits share.
         fits: the B fits.
         replicas: what differs between fits, one per fit.
     """

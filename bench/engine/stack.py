@@ -32,7 +32,7 @@ class Stack:
 
     Attributes:
         model: the method on its task, as functions of one replica.
-        data: shared by all replicas.
+        data: data that all replicas share.
         members: the fit and the number of the ensemble's member of each replica, a fit's members adjacent.
         replicas: what differs between replicas; every tensor has a leading axis of R.
         parallel: whether `vmap` computes all replicas at once; otherwise one follows the other.

@@ -246,7 +246,7 @@ def _training_and_validation(
     """Return the training and validation rows of each fold that is held out, which are equal for all methods.
 
     Args:
-        protocol: says how folds are made.
+        protocol: protocol that says how folds are made.
         split: the split whose training rows are cut into folds.
         seed: seed of the folds.
         x: (N, P), features of all rows.

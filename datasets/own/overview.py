@@ -1,4 +1,4 @@
-"""Columns of an own table as a person checks them before a run: kind, what is remarkable, an example."""
+"""Columns of a user's own table, to be checked before a run: kind, remarks, an example."""
 
 from __future__ import annotations
 

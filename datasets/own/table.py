@@ -1,4 +1,4 @@
-"""Description of an own table, from which every process of a run reads the same data set."""
+"""Description of a user's own table, from which every process of a run reads the same data set."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _any_false(verdicts_given: list[str], truth: np.ndarray) -> float:
 
 
 def _found(verdicts_given: list[str], truth: np.ndarray) -> float:
-    """Return the share of truly worse methods that are called so; NaN without any."""
+    """Return the share of truly worse methods with the verdict "worse"; NaN without any."""
     rivals = truth > truth.min()
     called = np.array([verdict == "worse" for verdict in verdicts_given])
     return float(called[rivals].mean()) if rivals.any() else float("nan")

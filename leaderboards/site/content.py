@@ -186,7 +186,7 @@ class Site:
 
     @cached_property
     def summary_of(self) -> Parts:
-        """Rows of `summary` of each board."""
+        """Rows of `summary` by board."""
         return Parts(self.summary)
 
     @cached_property

@@ -73,7 +73,7 @@ def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
     tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for (_, dataset, method, _), rows in groups(tuned, ["suite", "dataset", "method", "protocol"]):
         chosen = list(map(_as_object, listed(rows["hparams"])))
-        spaces = list(map(_as_object, listed(rows["search_space"])))  # those of an own table differ between splits
+        spaces = list(map(_as_object, listed(rows["search_space"])))  # those of a user's table differ between splits
         for name in chosen[0]:
             positions = [
                 position(values.get(name), space.get(name)) for values, space in zip(chosen, spaces, strict=True)

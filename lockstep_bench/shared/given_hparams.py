@@ -75,7 +75,7 @@ class GivenHParams:
     """The hyper-parameters that a protocol gives, in an order of their own; `of` and `read` make them.
 
     Attributes:
-        every: sorted by method and name, each of which is there once.
+        every: the given hyper-parameters, sorted by method and name; no pair of these occurs twice.
     """
 
     every: tuple[GivenHParam, ...]

@@ -23,20 +23,20 @@ AT_ONCE = 100_000
 
 
 def grad(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the gradient, in its first argument, of a function to a number ().
+    """Return the gradient, in its first argument, of a function whose value is a number ().
 
     Args:
-        function: takes a tensor, and perhaps other arguments.
+        function: maps a tensor, and perhaps other arguments, to a number ().
     """
     both = grad_and_value(function)
     return lambda *arguments: both(*arguments)[0]
 
 
 def grad_and_value(function: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """Return the gradient in the first argument, and the value (), of a function to a number ().
+    """Return the gradient in the first argument, and the value (), of a function whose value is a number.
 
     Args:
-        function: takes a tensor, and perhaps other arguments.
+        function: maps a tensor, and perhaps other arguments, to a number ().
     """
 
     def both(argument: Tensor, *others: Any) -> tuple[Tensor, Tensor]:

@@ -121,7 +121,7 @@ def sample(
             if that is narrower.
         warmup: transitions of each chain before its first draw, during which step size and mass matrix adapt.
         draws: number of draws per chain.
-        seed: determines initial weights and chains; a non-negative integer.
+        seed: seed of initial weights and chains; a non-negative integer.
         max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
         progress: called after every transition with the fraction of transitions completed.
 

@@ -285,7 +285,7 @@ IMAGES = Batch(normal(1, 5, 32, seed=8), torch.tensor([[0.0, 1, 2, 1, 0]]).doubl
 
 
 def of_others(network, weights: torch.Tensor) -> torch.Tensor:
-    """Those of the flat weights that belong to layers which are no matrices."""
+    """Return those of the flat weights that belong to layers which are no matrices."""
     pairs = zip(network.layers, network.split(weights), strict=True)
     return torch.cat([piece for layer, own in pairs if not isinstance(layer, Matrix) for piece in own])
 

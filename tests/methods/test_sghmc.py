@@ -41,7 +41,7 @@ def test_update_is_that_of_springenberg(problem, batches, gradient_of):
 
 
 def test_updates_at_unit_scale_are_those_of_posteriors(problem, batches, log_posterior, posteriors):
-    """Their momentum is the velocity over epsilon, and they move the weights by the momentum before the update."""
+    """In `posteriors` momentum is the velocity over epsilon, and moves the weights before it is updated."""
     batch, state = batches(5), start(problem, torch.ones(problem.dim, dtype=torch.float64))
     rate = float(problem.hparams.lr**2)
     epsilon = (rate / PER_ROW) ** 0.5

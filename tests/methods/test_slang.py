@@ -217,7 +217,7 @@ def test_finds_the_exact_mean_with_free_bias():
 
 
 def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):
-    """Its diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
+    """The diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
     problem, stack = slang_fitted
     exact = problem.posterior()
     residual = problem.y - problem.x @ exact.mean

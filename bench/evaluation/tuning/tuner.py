@@ -77,7 +77,7 @@ class Search:
         journal: File of the study; None to store nothing.
         space: Distributions by hyper-parameter.
         protocol: Says how many trials there are, in which rounds, and the sampler.
-        seed: Fixes the trials.
+        seed: Seed of the trials.
 
     Raises:
         bench.evaluation.tuning.storing.StudyNotStored: The file cannot be read or written, here or in `tell`.

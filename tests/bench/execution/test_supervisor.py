@@ -321,7 +321,7 @@ def test_a_child_that_is_ended_stops_its_call(child, calls):
 
 @pytest.mark.parametrize("how", ["have_a_child_and_die", "fork_and_die"])
 def test_death_of_a_child_ends_its_descendants(child, calls, monkeypatch, how):
-    """Also what was forked, and so holds the child's end of the pipe open."""
+    """A forked process holds the child's end of the pipe open; it is ended too."""
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     told = []
     with pytest.raises(Died):

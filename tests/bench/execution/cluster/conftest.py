@@ -50,7 +50,7 @@ class Machines:
         self.cluster = Cluster("", [])
 
     def scheduler(self, *options: str | Path, host: str = "tcp://127.0.0.1") -> str:
-        """Its address."""
+        """Start a scheduler, and return its address."""
         log = self.dask("scheduler", "--host", host, "--port", "0", *LOCAL, *options)
         return self.said(log, "Scheduler at:")
 

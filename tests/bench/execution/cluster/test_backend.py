@@ -18,7 +18,7 @@ class Client(SimpleNamespace):
         return {"workers": {"tcp://10.0.0.1:1": {"id": "first"}}}
 
     def subscribe_topic(self, topic, handler) -> None:
-        """Take a topic, of which nothing comes."""
+        """Subscribe to a topic on which nothing is sent."""
 
 
 @pytest.fixture

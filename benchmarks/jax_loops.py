@@ -204,9 +204,9 @@ def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callabl
     once, before the function is returned.
 
     Args:
-        name: of the method, a key of `LOOPS`.
+        name: name of the method, a key of `LOOPS`.
         n_replicas: R.
-        fit: what is fitted.
+        fit: the fit that is timed.
     """
     method, loop, network = methods.get(name), LOOPS[name], fit.network
     n_updates = SHORT_UPDATES + fit.timed_updates(n_replicas)
@@ -245,11 +245,11 @@ def train(
 
     Args:
         loop: the method.
-        network: of all replicas.
-        phases: of each update, whether its iterate is collected; these updates are evenly spaced.
-        states: before training, with a leading axis of R.
-        keys: (R,), of the noise.
-        hparams: (R,) each.
+        network: network of all replicas.
+        phases: whether the iterate of each update is collected; these updates are evenly spaced.
+        states: states before training, with a leading axis of R.
+        keys: (R,), random keys of the noise.
+        hparams: hyper-parameters, (R,) each.
         x: (N, P), standardised.
         y: (N,), standardised.
         rows: (updates, R, L, M), indices of the minibatches' rows.

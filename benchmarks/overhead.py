@@ -157,8 +157,8 @@ def _of_command(arguments: list[str], folder: Path, *packages: Path, **variables
     """Return what Python takes to run `arguments`.
 
     Args:
-        arguments: of Python.
-        folder: for caches, which are removed with it.
+        arguments: arguments of Python.
+        folder: folder for caches, which are removed with it.
         packages: folders of further packages.
         variables: further environment variables.
     """

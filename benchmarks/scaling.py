@@ -40,7 +40,7 @@ class ScalingLine(NamedTuple):
     """A straight line through measured seconds, by least squares.
 
     Attributes:
-        counts: (n,), of what was varied.
+        counts: (n,), values of the count that was varied.
         seconds: (n,), medians of repeats.
         slope: seconds per unit of the counts.
         intercept: seconds at 0.
@@ -121,7 +121,7 @@ def cell_seconds(results: Results, first: int, count: int) -> float:
     Args:
         results: the folder.
         first: number of the first of the cells, none of which is in the folder.
-        count: of cells.
+        count: number of cells.
     """
     clock = clock_for("cpu")
     started = clock()
@@ -146,8 +146,8 @@ def draw(scaling: Scaling, path: Path) -> None:
     """Write the three lines with their points as a figure.
 
     Args:
-        scaling: what was measured.
-        path: of the figure; its ending decides the format.
+        scaling: the measurements.
+        path: path of the figure; its ending decides the format.
     """
     from matplotlib.figure import Figure
 

@@ -43,11 +43,11 @@ class Measured(NamedTuple):
     """Microseconds per model-step.
 
     Attributes:
-        method: its name.
-        fit: what is fitted.
+        method: name of the method.
+        fit: the fit whose updates are timed.
         stack: replicas in lockstep.
-        first: alone, or in the stack where that is compared with JAX.
-        second: in the stack, or in JAX.
+        first: microseconds alone, or in the stack if that is compared with JAX.
+        second: microseconds in the stack, or in JAX.
     """
 
     method: str

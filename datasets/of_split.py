@@ -11,8 +11,8 @@ def source_of_split(source: Source, dataset: Dataset, number: int) -> Source:
 
     Args:
         source: description of the set.
-        dataset: its arrays.
-        number: of the split.
+        dataset: arrays of the set.
+        number: number of the split.
     """
     split = dataset.splits[number]
     if split.inputs is not None:

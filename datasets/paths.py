@@ -11,7 +11,7 @@ def regular(path: Path) -> Path:
     """Return the path of a regular file, or of a link to one. Whoever opens a pipe may wait for ever.
 
     Raises:
-        OSError: no such file is there; `strerror` says why.
+        OSError: there is no regular file; `strerror` says why.
     """
     if not stat.S_ISREG(_mode(path)):
         raise OSError(errno.EINVAL, "it is a folder, pipe or device, not a file", str(path))
@@ -22,7 +22,7 @@ def nearest_folder(path: Path) -> Path:
     """Return the path of a folder; where it has yet to be made, the nearest folder above it.
 
     Raises:
-        OSError: there can be no such folder; `strerror` says why.
+        OSError: there is no folder, and none can be made; `strerror` says why.
     """
     for place in (path, *path.absolute().parents):
         try:

@@ -23,7 +23,7 @@ class File(NamedTuple):
         sha256: hex digest; "" where only the MD5 is published.
         md5: hex digest, for publishers that give no better one.
         within: archive that the file is published in: a .tar.gz that holds it under the same path, or its own .gz.
-        address: what continues the base URL, where that is not `path`.
+        address: continuation of the base URL, if that is not `path`.
     """
 
     path: str
@@ -204,7 +204,8 @@ class Model(NamedTuple):
         standardise: whether the training rows standardise the features and centre the targets.
         effort: factor on the protocol's number of epochs, for sets that a paper trains longer.
         bias: whether a linear regression has a bias, the last weight. Methods give it the prior of the other weights;
-            the reference posterior gives it a flat one, as BayesianRidge does. The two are compared by its mean alone.
+            the reference posterior gives it a flat one, as BayesianRidge does. For the bias, only the means are
+            compared.
     """
 
     prior_precision: float | None
@@ -226,7 +227,7 @@ class Source:
         n_features: P; checked at loading.
         n_splits: number of fixed splits; checked at loading.
         origin: who collected the data, and where they were published.
-        licence: as stated by the publisher.
+        licence: licence as stated by the publisher.
         read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to
             (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
@@ -238,7 +239,7 @@ class Source:
         n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass task, None for a regression.
         n_ood: number of out-of-distribution rows; checked at loading.
         suites: names of the suites that run the set.
-        noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
+        noise_precisions: plausible range of 1 / noise variance for a regression, in original target units; tuning
             searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns
             where the range does not suit the targets. None gives each split the range `noise_precisions` of its
             training targets.
@@ -249,11 +250,12 @@ class Source:
         folder: folder of the files below the data folder.
         base_url: https address that the paths of the files continue.
         image: channels, height and width (C, H, W) of a set of images; n_features is then C * H * W.
-        mirrored: whether training images are mirrored and shifted at random. Set this where such images show the same
-            class just as naturally.
+        mirrored: whether training images are mirrored and shifted at random. Set this where mirrored and shifted images
+            show the same class just as naturally.
         ood_groups: names of other image sets that share no class with this one: under "near" for the same kind of
             picture, under "far" for another kind.
-        validation_ood: such sets for tuning. None of them is in `ood_groups`, so no choice is made on test data.
+        validation_ood: names of further such image sets for tuning. None of them is in `ood_groups`, so no choice is
+            made on test data.
         by_hand: what a person must do to get the files, where they cannot be downloaded.
         listing: function from the folder of the set to the files expected there, for files without published digests;
             `files` is then (). May raise `Fault`.

@@ -5,7 +5,7 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` wh
     [project.entry-points."lockstep_bench.datasets"]
     my-set = "my_package.my_set:SOURCE"
 
-An own table is registered by `add`, for this process and those that it starts.
+A user's own table is registered by `add`, for this process and those that it starts.
 """
 
 import json
@@ -64,7 +64,7 @@ def _own() -> dict[str, Source]:
 
 
 def add(table: Table) -> None:
-    """Register an own table, in this process and in those that it starts."""
+    """Register a user's own table, in this process and in those that it starts."""
     given = json.loads(os.environ.get(VARIABLE, "[]"))
     os.environ[VARIABLE] = json.dumps([*given, table.to_json()])
 

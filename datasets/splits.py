@@ -117,8 +117,8 @@ def tail_split(values: np.ndarray, feature: int, seed: int | Sequence[int]) -> S
     Args:
         values: (N,), the feature of each row. The lowest ceil(N / 6) rows and the highest ceil(N / 6) are the test
             part; all others train.
-        feature: its column.
-        seed: of the order of equal values.
+        feature: column of the feature.
+        seed: seed of the order of equal values.
     """
     order, sixth = sorted_by(values, seed), -(-len(values) // 6)
     return Split(order[sixth:-sixth], np.concatenate([order[:sixth], order[-sixth:]]), feature=feature)

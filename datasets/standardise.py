@@ -1,4 +1,4 @@
-"""Standardisation by the statistics of the training rows alone."""
+"""Standardisation by the statistics of only the training rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -14,7 +14,7 @@ class Standardisation(NamedTuple):
     """The affine map z = (v - mean) / scale, per column.
 
     Attributes:
-        mean: (P,) for values (N, P), () for values (N,).
+        mean: mean, (P,) for values (N, P) and () for values (N,).
         scale: positive, with the shape of mean, in units of the values.
     """
 

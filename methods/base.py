@@ -68,11 +68,12 @@ class Described:
         paper: reference.
         suites: suites that include the method by default; in others it must be requested by name.
         limits: further limits, for people: "networks of up to 2,000 weights".
-        covariance: which Gaussians can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
+        covariance: Gaussians that can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
             spread with that of the best of them.
         mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
             not. `check` compares neither mean nor spread if there is a reason.
-        spread_caveat: the same of the spread: "a point estimate". `check` still compares the mean.
+        spread_caveat: why its spread differs by design from the exact one: "a point estimate". `check` still compares
+            the mean.
         wide_ranges: hyper-parameters that `wide_space` gives other ranges than the usual wide ones.
         image_ranges: hyper-parameters that `image_space` gives other ranges than the usual ones for images.
         options: arguments of the constructor that the method's name gave, as in "mfvi(tempering=0.1)".
@@ -109,7 +110,7 @@ class Method(Described, ABC):
             rate, or if the rate has another role besides that of a step length.
         stackable: False if fits must run one by one, as for a wrapper of another library.
         deterministic: whether a fit and its predictions draw no random numbers, so that no seed changes them.
-        mean_network: whether to predict with the posterior mean alone, for methods that can.
+        mean_network: whether to predict with the posterior mean only, for methods that can.
         weight_posterior: whether the method approximates the posterior of the network's weights under the prior
             N(0, I / prior_precision), so that it can be compared with the exact one.
     """
@@ -181,7 +182,7 @@ class Method(Described, ABC):
         return suited
 
     def sampling(self) -> Self:
-        """Return the method as it predicts with weight samples, whatever `mean_network` says."""
+        """Return a copy that predicts with weight samples, even if `mean_network` is true."""
         method = copy(self)
         method.mean_network = False
         return method
@@ -196,12 +197,17 @@ class Method(Described, ABC):
         A chain has a length of its own, because a protocol's budget is that of an optimiser.
 
         Args:
-            plan: what the protocol plans, with its minibatches, also for a method of full batches.
+            plan: plan of the protocol, with its minibatches, also for a method of full batches.
         """
         return plan.n_updates
 
     def phase(self, update: int, plan: Plan) -> Hashable:
-        """Return what `update` may branch on as `step.phase`, for update number 1 to `plan.n_updates`."""
+        """Return the phase of an update, which `update` receives as `step.phase` and may branch on.
+
+        Args:
+            update: number of the update, from 1 to `plan.n_updates`.
+            plan: plan of the fit.
+        """
         return None
 
     @abstractmethod
@@ -213,8 +219,8 @@ class Method(Described, ABC):
         """Return the state after one more update on `batch`, which holds `batches_per_update` minibatches.
 
         A method may return a pair instead: the state, and a dictionary of diagnostics to record along training: name ->
-        tensor (). From "objective", which is minimised, or "elbo", which is maximised, rows say whether a fit had
-        settled. Both are in nats for all training rows, with the full weight of every term that is annealed.
+        tensor (). From "objective", which is minimised, or "elbo", which is maximised, rows say whether a fit has
+        converged. Both are in nats for all training rows, with the full weight of every term that is annealed.
         """
 
     def sweep(self, problem: Problem, state: Any, rows: Sweep) -> Any:
@@ -292,8 +298,8 @@ class FullBatchMethod(Method):
         Args:
             problem: network, likelihood and hyper-parameters. A method need not use any of them.
             x: (N, P), the training inputs, standardised.
-            y: (N,), their targets, standardised where they are real numbers, else class numbers.
-            seed: of all random numbers of the fit.
+            y: (N,), training targets, standardised where they are real numbers, else class numbers.
+            seed: seed of all random numbers of the fit.
         """
 
     @abstractmethod

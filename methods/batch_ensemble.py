@@ -39,8 +39,9 @@ class BatchEnsembleState(NamedTuple):
     """State of training, with H inputs and O outputs of all layers together.
 
     Attributes:
-        params: (D + K (H + O + O),), the shared weights, of which the biases are not used, then what each member has.
-        optim: of all of them.
+        params: (D + K (H + O + O),), the shared weights, of which the biases are not used, then the factors and biases
+            of each member.
+        optim: optimiser of `params`.
     """
 
     params: Tensor

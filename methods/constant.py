@@ -1,4 +1,4 @@
-"""The constant predictor: ignores the inputs, and predicts what is known of the targets alone.
+"""The constant predictor: ignores the inputs, and predicts only from the targets of the training rows.
 
 Its predictive is the maximum-likelihood fit of one distribution to the N training targets, equal at all inputs:
 
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
 
     Attributes:
         n_seen: (), the number of targets.
-        mean: (), of the targets.
+        mean: (), mean of the targets.
         square: (), sum of squared deviations from the mean.
         classes: (C,), examples of each class; of a regression zeros (1,).
     """

@@ -31,7 +31,7 @@ class Cyclical(NamedTuple):
 
     Attributes:
         weights: (D,).
-        velocity: (D,), by which the last update has moved the weights.
+        velocity: (D,), change of the weights in the last update.
         kept: draws of the posterior.
     """
 

@@ -52,8 +52,8 @@ class DirectUQState(NamedTuple):
     """State of a fit.
 
     Attributes:
-        weights: (D,), of the network with 2K outputs.
-        optim: of the weights.
+        weights: (D,), weights of the network with 2K outputs.
+        optim: optimiser of the weights.
     """
 
     weights: Tensor

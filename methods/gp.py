@@ -74,11 +74,11 @@ class GaussianProcessPosterior(NamedTuple):
     With A = L^-1 K_ZX / sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
 
     Attributes:
-        kernel: with the values that maximise the bound.
-        inducing: (M, P), Z.
+        kernel: kernel with the values that maximise the bound.
+        inducing: (M, P), inducing points Z.
         root: (M, M), L.
         precision_root: (M, M), the Cholesky factor of B.
-        coefficients: (M,), its inverse times A y / sqrt(v).
+        coefficients: (M,), the inverse of `precision_root` times A y / sqrt(v).
     """
 
     kernel: Kernel

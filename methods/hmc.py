@@ -43,7 +43,7 @@ class HMCState(NamedTuple):
         seed: (2,), numbers whose bits seed the chains.
         updates: (), the number of updates so far.
         x: (N, P), training inputs collected by `sweep`.
-        y: (N,), their targets.
+        y: (N,), targets of these rows.
         present: (N,), 1 for a training row and 0 for padding.
     """
 

@@ -74,8 +74,8 @@ class InducingState(NamedTuple):
     """State of training.
 
     Attributes:
-        params: (P,), `LayerParams.flat` of every matrix layer, then the other layers' weights.
-        optim: optimiser of all of them.
+        params: (P,), the flattened `LayerParams` of every matrix layer, followed by the weights of the other layers.
+        optim: optimiser of `params`.
     """
 
     params: Tensor
@@ -86,8 +86,8 @@ class LayerSizes(NamedTuple):
     """Sizes of one matrix layer.
 
     Attributes:
-        d_out, d_in: of its weights W, whose last column is the bias.
-        m_out, m_in: M_out and M_in, of its inducing weights U.
+        d_out, d_in: shape of its weights W, whose last column is the bias.
+        m_out, m_in: shape (M_out, M_in) of its inducing weights U.
     """
 
     d_out: int
@@ -102,9 +102,9 @@ class LayerParams(NamedTuple):
     Attributes:
         z_r: (M_out, d_out), Z_r.
         z_c: (M_in, d_in), Z_c.
-        raw_d_r: (M_out,), with D_r = softplus(raw_d_r).
-        raw_d_c: (M_in,), with D_c = softplus(raw_d_c).
-        raw_scale: (), with lambda = max_scale x sigmoid(raw_scale).
+        raw_d_r: (M_out,), D_r before softplus: D_r = softplus(raw_d_r).
+        raw_d_c: (M_in,), D_c before softplus: D_c = softplus(raw_d_c).
+        raw_scale: (), lambda before the sigmoid: lambda = max_scale x sigmoid(raw_scale).
         q: parameters of q(U), as each method defines them.
     """
 

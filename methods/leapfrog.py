@@ -42,8 +42,8 @@ class StepLength(NamedTuple):
     """Dual averaging of the logarithm of the step length.
 
     Attributes:
-        log_step: (), of the next trajectory.
-        average: (), of the trajectories of sampling.
+        log_step: (), logarithm of the step length of the next trajectory.
+        average: (), average of `log_step`, which the trajectories of sampling use.
         excess: (), running mean of the wanted acceptance less that of trajectories.
         tuned: (), trajectories so far.
     """
@@ -77,11 +77,11 @@ class LeapfrogState(NamedTuple):
     Attributes:
         optim: optimiser of the weights, before the chain starts.
         place: the end of the trajectory so far.
-        momentum: (D,), there.
-        start: of the trajectory.
-        energy: (), there, H.
+        momentum: (D,), momentum at `place`.
+        start: start of the trajectory.
+        energy: (), Hamiltonian H at `place`.
         step: (), length of the trajectory's steps.
-        length: of steps.
+        length: state of the step-length tuning.
         draws: (K, D).
         log_posteriors: (K,), up to a constant, at the draws.
         accepted: (2,), sums of 1 and of the acceptance probability, of sampling.
@@ -125,7 +125,7 @@ class Leapfrog(FullBatchChains):
         chains: number of members.
         training: updates of Adam before the chain.
         warmup: trajectories that tune the step length.
-        draws: of each chain, one after each further trajectory.
+        draws: number of draws per chain, one after each further trajectory.
         steps: L, leapfrog steps of a trajectory.
     """
 

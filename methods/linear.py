@@ -35,7 +35,7 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 
 RATIOS = np.logspace(-8, 12, 201)  # of which the best is refined between its neighbours
 LEAST_NOISE = 1e-12  # variance of standardised targets; a linear target without noise has none
-ROUND_OFF = 1e-12  # eigenvalues below so much of the largest are zero
+ROUND_OFF = 1e-12  # eigenvalues below this fraction of the largest are zero
 
 
 class LinearPosterior(NamedTuple):

@@ -45,7 +45,7 @@ class MCDropoutState(NamedTuple):
 
     Attributes:
         weights: (D,), M and b of all layers.
-        optim: of the weights.
+        optim: optimiser of the weights.
     """
 
     weights: Tensor

@@ -80,7 +80,7 @@ class MeanFieldVI(Method):
         max_sd: upper bound of all standard deviations, or None.
         annealed: whether the weight of the divergence grows from 0 to `tempering` (`methods.training.annealing`).
         tempering: weight of the divergence; 1 for the ELBO, less for a colder posterior.
-        mean_network: whether to predict with the posterior mean alone, as "VI (Mean)" of Unlu and Aitchison does.
+        mean_network: whether to predict with the posterior mean only, as "VI (Mean)" of Unlu and Aitchison does.
         mc_samples: weight samples per update, all of which see the same minibatch.
     """
 

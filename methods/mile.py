@@ -43,14 +43,14 @@ class MILEState(NamedTuple):
     Attributes:
         optim: optimiser of the weights.
         best: (D,), the weights of the lowest NLL of rows held out.
-        best_nll: (), that NLL.
+        best_nll: (), that lowest NLL.
         waited: (), updates since then.
-        chain: its weights are those in training, too.
-        tuning: of the step length.
-        length: (), over which the velocity forgets its direction.
+        chain: state of the chain. During the updates of Adam its weights are those in training.
+        tuning: state of the step-length tuning.
+        length: (), distance over which the velocity forgets its direction.
         spread: (3, D), weighted sums of 1, theta and theta^2.
         window: (W, D), draws at the end of warm-up.
-        draws: (K, D), those of the posterior.
+        draws: (K, D), draws of the posterior.
         log_posteriors: (K,), up to a constant, at the draws.
         energy: (2,), sums of 1 and of squared energy errors per weight, of sampling.
     """
@@ -76,7 +76,7 @@ class MILEPosterior(NamedTuple):
         draws: (K, D).
         log_posteriors: (K,), up to a constant, at the draws.
         step: (), the step length.
-        length: (), over which the velocity forgets its direction.
+        length: (), distance over which the velocity forgets its direction.
         energy_variance: (), mean squared energy error of a step of sampling per weight.
     """
 
@@ -114,10 +114,10 @@ class MILE(FullBatchChains):
         chains: number of members.
         training: most updates of Adam.
         warmup: steps of a chain before its draws.
-        draws: of each chain.
+        draws: number of draws per chain.
         thinning: steps of a chain for each of its draws.
         first_error: wanted variance of a step's energy error per weight, at the start of warm-up.
-        last_error: the same at its end. Smaller ones make draws less biased and chains slower.
+        last_error: that wanted variance at the end of warm-up. Smaller ones make draws less biased and chains slower.
     """
 
     def __init__(

@@ -230,7 +230,7 @@ def running_moments(mean: Tensor, variance: Tensor, weights: Tensor, step: Step)
         mean: (D,), the mean before.
         variance: (D,), the variance of each weight before; or (), averaged over weights.
         weights: (D,), the iterate.
-        step: its number.
+        step: the step of the iterate; `step.count` is its number.
     """
     rate = RECENCY / (step.count + RECENCY)
     change = weights - mean

@@ -39,7 +39,7 @@ class ParticleState(NamedTuple):
 
     Attributes:
         particles: (K, D).
-        optim: of the particles.
+        optim: optimiser of the particles.
     """
 
     particles: Tensor
@@ -95,7 +95,7 @@ class ParticleMethod(Method):
         self, problem: Problem, state: ParticleState, batch: Batch, noise: Noise, step: Step
     ) -> tuple[ParticleState, dict[str, Tensor]]:
         scores, log_posterior = _scores(problem, state.particles, batch)
-        centred = state.particles - state.particles.mean(0)  # directions depend on differences alone
+        centred = state.particles - state.particles.mean(0)  # directions depend only on differences
         direction = self.direction(scores, centred, kernel_of(centred))
         particles, optim = state.optim.step(state.particles, -direction, problem.hparams.lr, step)
         return ParticleState(particles, optim), {"objective": -log_posterior}

@@ -20,9 +20,10 @@ class Task:
     """A data set, a likelihood and a network, before any data is seen.
 
     Attributes:
-        name: of the data set.
-        likelihood: of the targets given the network's outputs. A method may use another (`Method.likelihood`).
-        network: to train by default. A method may train another (`Method.network`).
+        name: name of the data set.
+        likelihood: likelihood of the targets given the network's outputs. A method may use another
+            (`Method.likelihood`).
+        network: network that is trained by default. A method may train another (`Method.network`).
         pretrained: whether all layers but the last start from weights that were trained on other data.
         has_reference: whether the posterior is compared with a reference posterior under the prior
             N(0, I / prior_precision). A method should then have this prior.
@@ -41,8 +42,8 @@ class Batch(NamedTuple):
     Attributes:
         x: (L, M, P).
         y: (L, M).
-        present: (L, M), of a full batch: 1 for a training row and 0 for padding, whose x and y mean nothing; None where
-            every example is one.
+        present: (L, M), 1 for a training row and 0 for padding of a full batch, whose x and y mean nothing; None where
+            every example is a training row.
     """
 
     x: Tensor
@@ -72,7 +73,7 @@ class Step(NamedTuple):
 
     Attributes:
         count: (), 1 for the first update. Use it in arithmetic only, never in a branch.
-        phase: what `Method.phase` returned for this update. Branch on it freely.
+        phase: the return value of `Method.phase` for this update. Branch on it freely.
     """
 
     count: Tensor  # type: ignore[assignment]  # hides `tuple.count`, which has no use here
@@ -103,7 +104,7 @@ class Problem:
 
     Attributes:
         network: maps weights (D,) and x (M, P) to outputs (M, O).
-        likelihood: of y given the outputs.
+        likelihood: likelihood of y given the outputs.
         hparams: the hyper-parameters, as in `problem.hparams.lr`.
         n_train: (), N, the number of training rows.
         y_mean: (), subtracted from targets; 0 for classes.
@@ -126,7 +127,7 @@ class Problem:
 
     @property
     def full_lr(self) -> Tensor:
-        """(), the learning rate before a schedule multiplies it; `hparams.lr` where there is no schedule.
+        """The learning rate () before a schedule multiplies it; `hparams.lr` where there is no schedule.
 
         For parameters that follow a schedule of their own, as the second stage of VIFA.
         """
@@ -152,7 +153,7 @@ class Problem:
 
         Args:
             weights: (D,).
-            batch: its x may have any number of leading axes before (M, P); all examples count alike.
+            batch: the batch; its x may have any number of leading axes before (M, P); all examples count alike.
         """
         x = batch.x.flatten(0, batch.y.ndim - 1)
         each = self.nll_of_outputs(self.network(weights, x), batch.y.flatten())
@@ -189,10 +190,10 @@ class Problem:
 
     @property
     def scale(self) -> Tensor:
-        """(), the expected curvature of the NLL in the outputs where it is constant during a fit, else 1.
+        """The expected curvature of the NLL in the outputs, (), if it is the same at all outputs; otherwise 1.
 
-        An objective divided by it has the units of a squared error of standardised targets. One range of SGD's
-        learning rate then serves every data set and every noise precision.
+        Dividing an objective by this value gives it the units of a squared error of standardised targets. One range of
+        SGD's learning rate then serves every data set and every noise precision.
         """
         return self.likelihood.scale(self.hparams, self.y_scale)
 

@@ -63,7 +63,7 @@ class SGHMCState(NamedTuple):
 
     Attributes:
         weights: (D,).
-        velocity: (D,), by which the last update has moved the weights.
+        velocity: (D,), change of the weights in the last update.
         scales: averages of the gradient.
         kept: draws of the posterior.
     """

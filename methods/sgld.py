@@ -8,7 +8,7 @@ With the objective u of `methods.training.chains`, by which the posterior is pro
 with G = 1 / (lambda + sqrt(V)) and V <- a V + (1 - a) (grad u)^2, a = 0.99 and lambda = 1e-5. As in their algorithm,
 the derivative of G is left out. Their V is without the gradient of the prior, and steps under a strong prior diverge.
 
-Step t is h = lr (1 + c (t - 1))^-0.55, with c such that the last step is a tenth of the first. The exponent is that of
+Step t is h = lr (1 + c (t - 1))^-0.55, where c makes the last step a tenth of the first. The exponent is that of
 Welling and Teh's experiments, whose last step is a hundredth of the first. Iterates count by their steps (their eq.
 11): after the burn-in, half of all updates, draws are kept at equal distances of the sum of the steps.
 """
@@ -44,11 +44,11 @@ class SGLDState(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The phase of an update.
+    """The phase of an update, which `SGLD.update` reads from `step.phase`.
 
     Attributes:
         keeps: whether a draw is kept after the update.
-        growth: c, by which the step's inverse power grows at each update.
+        growth: c in the step size lr (1 + c (t - 1))^-0.55 of update t.
     """
 
     keeps: bool

@@ -36,8 +36,8 @@ class Collected(NamedTuple):
 
     Attributes:
         n_seen: (), T, the number of collected iterates.
-        mean: (D,), their mean.
-        variance: (D,), their variance.
+        mean: (D,), mean of these iterates.
+        variance: (D,), variance of these iterates.
         deviations: K tensors (D,), theta_t - m_t of the last K iterates, the newest last; zeros until there are K.
             They are separate, so that adding one does not copy all.
     """

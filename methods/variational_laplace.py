@@ -19,7 +19,7 @@ One gradient at mu + h v, of the NLL of the drawn labels plus h times that of th
 minibatch then takes two gradients. Differentiating g costs as much as three and holds every activation of the first.
 In single precision the objective's gradient was within 0.02 to 0.13 per cent of the exact one, and the penalty's part
 within 0.1 to 2.1 per cent (LeNet-5 and PreAct ResNet-18, one minibatch of noise and one of CIFAR-10 each, before and
-after some updates). `STEP` was chosen on such minibatches of noise. In 16 bits rounding would dominate the difference,
+after some updates). `STEP` was chosen on minibatches of noise. In 16 bits rounding would dominate the difference,
 so g is differentiated there.
 
 With `hessian`, the expansion keeps the Hessian of the NLL, which is VL(H) (eq. 20). The sum over its diagonal is
@@ -109,7 +109,7 @@ class VariationalLaplace(Method):
     Args:
         tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
         sd_lr_ratio: learning rate of log sigma over that of mu.
-        mean_network: whether to predict with mu alone.
+        mean_network: whether to predict with mu only.
         difference: whether to take the penalty's gradient in mu by a difference of gradients.
         hessian: whether to expand with the Hessian of the observed labels in the place of the Fisher information.
     """
@@ -272,9 +272,9 @@ class DrawnLabels(NamedTuple):
     """Labels drawn from the model at mu.
 
     Attributes:
-        outputs: (S, O), of the network at mu.
-        labels: (S,), drawn from them.
-        gradient: (D,), g, of the labels' mean NLL at mu.
+        outputs: (S, O), outputs of the network at mu.
+        labels: (S,), labels drawn from these outputs.
+        gradient: (D,), g, gradient of the labels' mean NLL at mu.
     """
 
     outputs: Tensor

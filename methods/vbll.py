@@ -7,7 +7,7 @@ is exact, and training minimises over m, L and the weights v of all other layers
     sum_n [-log N(y_n; m^T phi_n, 1 / beta) + beta/2 phi_n^T S phi_n] + KL(q || N(0, I / alpha)) + alpha/2 |v|^2
 
 (Harrison et al. 2024), the sum estimated from a minibatch. There are no weight samples. The paper puts a
-prior on the noise and estimates it; here the noise precision is a hyper-parameter, as of all other methods.
+prior on the noise and estimates it; here the noise precision is a hyper-parameter, as in all other methods.
 """
 
 from typing import NamedTuple
@@ -32,8 +32,8 @@ class VBLLState(NamedTuple):
     Attributes:
         weights: (D,), v and m.
         factor: (T, T), L below the diagonal, and log L on it; what is above is not used.
-        optim: of the weights.
-        factor_optim: of the factor.
+        optim: optimiser of the weights.
+        factor_optim: optimiser of the factor.
     """
 
     weights: Tensor

@@ -10,7 +10,7 @@ per update, each with a separate minibatch (Brownlie 2022, section 5.1 and Algor
 From a random start, this does not train a deep network. Networks for images are therefore trained in two stages (VIFA
 paper, section 4.3). The first stage trains c only, from the network's initial weights, with F and psi fixed below 1e-5.
 The second stage trains all parameters; the learning rates of F and psi grow from zero to the target (linearly, as we
-understand the paper). The first stage takes 2 of 10 epochs. A schedule of the protocol multiplies the rate of c alone,
+understand the paper). The first stage takes 2 of 10 epochs. A schedule of the protocol multiplies only the rate of c,
 in both stages: the paper decays c and raises F and psi. From pretrained weights L is 12, as in the paper.
 """
 
@@ -54,7 +54,7 @@ class VIFAState(NamedTuple):
     """State of training.
 
     Attributes:
-        params: (K + 2, D), with rows c, the K columns of F, and gamma = log psi.
+        params: (K + 2, D), parameters with rows c, the K columns of F, and gamma = log psi.
         optim: optimiser of all parameters.
     """
 
@@ -101,7 +101,7 @@ class VIFA(Method):
         optimizer: "adam" as in the papers' network experiments, or "sgd" as in Algorithm 4.
         factor_lr_ratio: learning rate of F over that of c and gamma.
         two_stages: whether c is trained alone first.
-        mean_network: whether to predict with c alone.
+        mean_network: whether to predict with c only.
 
     Attributes:
         rates: range of the learning rate where all parameters are trained at once.

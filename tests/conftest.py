@@ -69,7 +69,7 @@ INTEGRATION = (
 # Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
 RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.py", "test_run_all.py")
 
-# Unit tests of what one system alone has: counters of memory below /proc, and limits that only Linux enforces.
+# Unit tests of what only one system has: counters of memory below /proc, and limits that only Linux enforces.
 LINUX = ("bench/environment/test_memory.py", "lockstep_bench/shared/test_limits.py")
 # Unit tests of what Windows lacks: links and pipes between files, permissions, compilers called as on Unix.
 POSIX = (

@@ -11,7 +11,7 @@ TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 
 def anchors(text: Path) -> set[str]:
-    """Those of its headings, as GitHub makes them."""
+    """Return the anchors that GitHub gives to the headings of a text."""
     headings = re.findall(r"^#+ (.+)$", text.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -33,7 +33,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def invoke(tmp_path, monkeypatch):
-    """The same in this process, which has imported everything already; the table is forgotten after each command."""
+    """Run a command in this process, which has imported everything; the table is forgotten after each command."""
     monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.chdir(tmp_path)

@@ -84,7 +84,7 @@ class PosteriorEstimator(BaseEstimator):
                 weight samples on a GPU than on a CPU.
 
         Raises:
-            ValueError: The file holds no such estimator, or its method is not installed.
+            ValueError: The file holds another estimator, or the method is not installed.
         """
         posterior, extra = storage.load(path, device)
         kind = extra.get("estimator", "posterior")

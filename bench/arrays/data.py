@@ -70,7 +70,7 @@ def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
         n_classes: C, at least 2.
 
     Raises:
-        TypeError, ValueError: As of `regression`.
+        TypeError, ValueError: See `regression`.
     """
     x, n_classes = _features(x), checks.integer(n_classes, "n_classes", 2)
     numbers = checks.class_numbers(labels, n_classes, "labels")
@@ -89,8 +89,8 @@ def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | N
         data_dir: Data folder; None for the default.
 
     Raises:
-        ValueError: There is no such suite or split, or the set has no table.
-        datasets.UnknownDataset, datasets.Unavailable: As of `datasets.load`.
+        ValueError: The suite or the split is unknown, or the set has no table.
+        datasets.UnknownDataset, datasets.Unavailable: See `datasets.load`.
     """
     source = datasets.entry(name)
     known("suite", suite, [each for each, record in SUITES.items() if record.kind.data == VECTORS])
@@ -106,7 +106,7 @@ def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | N
 def described(
     name: str, n_rows: int, n_features: int, n_classes: int | None, noise_precisions: tuple[float, float]
 ) -> Source:
-    """Return the description of arrays (N, P); `n_classes` is None for a regression, which alone has a noise range."""
+    """Return the description of arrays (N, P). `n_classes` is None for a regression; only these have a noise range."""
     task = "regression" if n_classes is None else "binary" if n_classes == 2 else "multiclass"
     return Source(
         name=name,

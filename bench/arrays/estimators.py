@@ -25,9 +25,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
     `hparams` does not give, with the trials, folds and budget of a run of the benchmark, and then trains on all rows.
     `score` is the mean log predictive density, greater is better.
 
-    On one core, `fit` takes 1 to 4 seconds for 442 rows of 10 features with the preset `tuned`, about 1 with `quick`;
-    for 10,000 rows of 20 features 7 to 23, and about 1 (docs/python.md). The first fit of a method takes up to 5
-    seconds longer, to compile.
+    On one core, `fit` on 442 rows of 10 features takes 1 to 4 seconds with the preset `tuned` and about 1 second with
+    `quick`. For 10,000 rows of 20 features it takes 7 to 23 seconds and about 1 second (docs/python.md). The first fit
+    of a method takes up to 5 seconds longer, to compile.
 
     Args:
         method: Name of a method (`python -m methods list`), with options if any: "vifa", "mfvi(tempering=0.1)",
@@ -40,7 +40,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         likelihood: "gaussian", with one noise precision for all points; "heteroscedastic", where the network predicts
             the variance; or "student-t", whose noise has heavy tails.
         hidden: Units of each hidden layer.
-        activation: "relu", "softplus" or "tanh". A method that needs a smooth one has softplus in the place of relu.
+        activation: "relu", "softplus" or "tanh". A method that needs a smooth one uses softplus instead of relu.
         device: Torch's name of the device: "cpu", "cuda", "cuda:1".
         random_state: Seed of folds, trials, training and predictions. An integer makes `fit` repeatable.
         verbose: Whether to print the progress of tuning, and the time of `fit` at its end.
@@ -170,7 +170,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Tune, and train on all rows; arguments as of `PosteriorRegressor.fit`, with y (N,) labels of one type.
+        """Tune, and train on all rows. Arguments are those of `PosteriorRegressor.fit`; y (N,) are labels of one type.
 
         Labels are whole numbers, texts, booleans or dates.
         """
@@ -227,7 +227,7 @@ def _draws(predictive: Regression, places: np.ndarray, generator: np.random.Rand
 
     Args:
         predictive: Predictive at n_points points.
-        places: (n,), between 0 and 1: which weight sample each draw takes.
+        places: (n,), numbers between 0 and 1 that say which weight sample each draw takes.
         generator: Source of the noise.
     """
     chosen, n_points = (places * len(predictive[0])).astype(int), predictive[0].shape[1]

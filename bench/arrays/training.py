@@ -36,7 +36,7 @@ def protocol_of(
     """Return the protocol of a preset, with changes.
 
     Args:
-        preset: "quick", "tuned" or "paper", as of the suite `uci`.
+        preset: "quick", "tuned" or "paper", the presets of the suite `uci`.
         settings: Values for other fields of `shared.protocol.Protocol`, as {"epochs": 500}.
         hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
             {"lr": (0.001, 0.1)}.
@@ -73,7 +73,7 @@ def tune(
         method: Name in the registry, with options if any: "vifa", "mfvi(tempering=0.1)", "ensemble:map".
         protocol: Trials, folds and training budget (`protocol_of`). If it fixes every hyper-parameter, nothing is
             trained, and the result has no score.
-        seed: Fixes folds, trials and fits.
+        seed: Seed of folds, trials and fits.
         device: Torch's name of the device.
         on_progress: Is called about once a second.
 
@@ -112,7 +112,7 @@ def fit(
         method: Name in the registry.
         protocol: Training budget; what it says of tuning has no effect.
         hparams: A value for each hyper-parameter of the method, as `tune` returns them.
-        seed: Fixes initial weights, minibatches, noise, and the weight samples of predictions.
+        seed: Seed of initial weights, minibatches, noise, and the weight samples of predictions.
         device: Torch's name of the device.
         on_progress: Is called about once a second.
 
@@ -129,7 +129,7 @@ def fit(
         work = prepared_fits(assignment, PredictionRows(assignment), ProgressReporter(1, on_progress))
         (split,) = work.splits
         started = time.perf_counter()
-        # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.
+        # Besides the one, the updates that show convergence are recorded; each takes as long as ten others.
         fits = work.trainer.train(assignment.method, split, [split.final(hparams)], split.largest.final, n_recorded=1)
         seconds = time.perf_counter() - started
         (reported,) = reported_of(fits, fits.diagnostics())

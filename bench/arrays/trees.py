@@ -46,7 +46,7 @@ def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.devi
     """Return the tree that `packed` made JSON of, with its tensors on a device.
 
     Raises:
-        ValueError: It is no such JSON, or it names a class that is no named tuple of an imported module.
+        ValueError: The JSON is not that of `packed`, or it names a class that is no named tuple of an imported module.
     """
     match packed_tree:
         case {"tensor": int(number)}:

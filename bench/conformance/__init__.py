@@ -64,9 +64,9 @@ def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequenc
     A method that excludes all tasks fails the first check, and no other is run.
 
     Args:
-        method: to be checked.
+        method: the method to check.
         titles: keys of `RULES`; all by default.
-        tasks: to run the checks on; those that the method excludes are left out.
+        tasks: the tasks of the checks; those that the method excludes are left out.
     """
     examined = Examined(method, tasks)
     failures: dict[str, str] = {}  # reason -> title of the check

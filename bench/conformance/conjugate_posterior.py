@@ -18,7 +18,7 @@ DIMS = 3, 8  # the first that the method supports is used; methods with many fac
 SEEDS, UPDATES, SAMPLES = 8, 6000, 2000
 MEAN_TOLERANCE = 0.25  # of the mean over the seeds, in exact posterior standard deviations
 SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
-# A method that returns few samples has wider tolerances, by this number of standard errors of so many.
+# Tolerances are wider by this number of Monte Carlo standard errors of the samples that a method returns.
 STANDARD_ERRORS = 3
 # What a wrong mean may come from: words -> the problem whose posterior it then equals.
 SLIPS: dict[str, Callable[[LinearProblem], LinearProblem]] = {

@@ -112,7 +112,7 @@ def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, flo
 
 
 def _where(lost: Sequence[Mapping[str, float]], kept: Sequence[Mapping[str, float]]) -> str:
-    """Return in words what tells points whose fits are lost from others: one hyper-parameter, or else an example."""
+    """Return the points whose fits are lost, in words: the range of one hyper-parameter, or else an example."""
     for name in lost[0] if lost and kept else ():
         values, others = [point[name] for point in lost], [point[name] for point in kept]
         if min(values) > max(others):

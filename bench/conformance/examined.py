@@ -58,7 +58,7 @@ class Examined:
     """A method, and fits that several checks share.
 
     Attributes:
-        method: to be checked.
+        method: the method to check.
         candidates: tasks to check it on.
     """
 
@@ -98,11 +98,11 @@ class Examined:
         """Return fits trained in float64.
 
         Args:
-            task: to train on.
-            numbers: of the fits; a fit's rows and seed follow from its number.
+            task: the task to train on.
+            numbers: numbers of the fits; a fit's rows and seed follow from its number.
             stacked: False trains one fit after the other, without `vmap`.
-            seeds: by number.
-            data: to train on; by default `data_of` the task.
+            seeds: seed of each fit, by its number.
+            data: the data to train on; by default `data_of` the task.
         """
         hparams = middle_of(self.method.search_space(task))
         fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
@@ -111,7 +111,7 @@ class Examined:
         return train_stacked(self.method, task, data, fits, schedule, stacked=stacked, dtype=torch.float64)
 
     def schedule(self, updates: int) -> Schedule:
-        """Return a schedule of so many updates, however many minibatches each consumes."""
+        """Return a schedule of `updates` updates, however many minibatches each consumes."""
         return Schedule.exactly(self.method, len(TRAIN_ROWS), BATCH_SIZE, updates)
 
     @staticmethod

@@ -20,7 +20,7 @@ def check_each(
     Methods that cannot be stacked start first, because they take longest.
 
     Args:
-        names: of methods.
+        names: names of methods.
         n_jobs: processes at once, each with one thread; by default as many as the machine has cores. With one process,
             or one method, the checks run in this process, and a finding is yielded when it is known. Otherwise a
             method's findings are yielded when it and all methods before it are done.

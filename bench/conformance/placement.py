@@ -31,9 +31,9 @@ def first_misplaced(
     """Return the name of the first step whose result is not on the data's device; None if there is none.
 
     Args:
-        method: to be checked.
-        task: to train on.
-        data: on the CPU; the steps get copies on the meta device.
+        method: the method to check.
+        task: the task to train on.
+        data: training data on the CPU; the steps get copies on the meta device.
         hparams: name -> value.
         schedule: gives the phases of updates, and the size of minibatches.
         n_samples: S, samples of the prediction.
@@ -58,9 +58,9 @@ def first_double(
     """Return the first tensor of a state or posterior with double precision in a fit of single precision.
 
     Args:
-        method: to be checked.
-        task: to train on.
-        data: on the CPU.
+        method: the method to check.
+        task: the task to train on.
+        data: training data on the CPU.
         hparams: name -> value.
         schedule: gives the phases of updates, and the size of minibatches.
 

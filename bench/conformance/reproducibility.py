@@ -1,4 +1,4 @@
-"""Checks that a fit depends on its data, hyper-parameters and seed alone."""
+"""Checks that a fit depends only on its data, hyper-parameters and seed."""
 
 import random
 

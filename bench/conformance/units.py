@@ -19,7 +19,7 @@ TOLERANCE = 0.001  # of standard deviations: of the targets for means, relative 
 
 @on_every_task
 def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
-    """Check that targets `SCALE` times as large plus `OFFSET` give such predictions, whose spread is `SCALE` times."""
+    """Check that for targets `SCALE` y + `OFFSET` predicted means change like the targets, and spreads by `SCALE`."""
     if not task.likelihood.standardises:
         return "not applicable: classes have no units"
     likelihood = task.likelihood

@@ -28,7 +28,7 @@ from lockstep_bench.shared.texts import visible, with_short_words
 if TYPE_CHECKING:
     from lockstep_bench.bench.execution.workers import Worker
 
-MOST_COLUMNS = 20  # of an own table that are listed
+MOST_COLUMNS = 20  # of a user's table that are listed
 LONGEST_CELL = 60  # characters, in that list
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
@@ -121,7 +121,7 @@ def show_lists(data_dir: Path | None) -> None:
 
 
 def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
-    """Print how an own table is taken, and warnings about it."""
+    """Print how a user's own table is read, and warnings about it."""
     say(f"{table.name}: {table.task} of {table.target}, {table.n_rows} rows, {table.n_features} features")
     lines = overview(table)
     columns = Table("Column", "Kind", "Remark", "For example", box=None, pad_edge=False)

@@ -27,8 +27,8 @@ class MetricSummary(NamedTuple):
     """Rows of the summary of one metric.
 
     Attributes:
-        title: of the metric.
-        rows: of `leaderboards.export`, one per data set and method.
+        title: title of the metric.
+        rows: rows of `leaderboards.export`, one per data set and method.
         ranks: mean rank of each method over the data sets, the best first; NaN for a reference line.
         best: data set -> method with the lowest mean, or the lowest median where splits are along features.
     """
@@ -55,7 +55,7 @@ def show_outcome(
         results: the results folder.
         missing: unavailable data sets.
         page: file of the page.
-        signs: by remark on a number, its sign.
+        signs: sign of each remark on a number.
     """
     outcomes = _outcomes(rows, wanted)
     for outcome in outcomes:

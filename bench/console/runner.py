@@ -230,7 +230,7 @@ def _name(cell: Cell) -> str:
 
 
 def _names(cells: Sequence[Cell]) -> str:
-    """Return a phrase for cells that differ in their split alone."""
+    """Return a phrase for cells that differ only in their split."""
     if len(cells) == 1:
         return _name(cells[0])
     return f"{cells[0].dataset} {cells[0].method} splits {', '.join(str(cell.split) for cell in cells)}"

@@ -14,7 +14,7 @@ class Terminated(KeyboardInterrupt):
     """A signal asked the run to end at once, as a second Ctrl-C does.
 
     Args:
-        number: Of the signal.
+        number: Number of the signal.
     """
 
     def __init__(self, number: int):
@@ -24,9 +24,9 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminating() -> Iterator[None]:
-    """Raise `Terminated` in the main thread at the first such signal; the second ends this process at once.
+    """Raise `Terminated` in the main thread at the first SIGTERM, SIGHUP or SIGQUIT.
 
-    Signals that are ignored, as SIGHUP is under `nohup`, stay so.
+    A second signal ends the process at once. Ignored signals, such as SIGHUP under `nohup`, stay ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -29,7 +29,7 @@ class Need(NamedTuple):
     row: int
 
     def bytes_with(self, rows: int) -> int:
-        """Return the bytes of a job whose largest stack has so many replicas."""
+        """Return the bytes of a job whose largest stack has `rows` replicas."""
         return self.base + self.row * rows
 
 
@@ -92,11 +92,11 @@ def _rows_of(suite: str, method: str, protocol: Protocol) -> int:
 
 
 def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Cell], int]) -> list[tuple[Cell, ...]]:
-    """Return the cells in batches, each for one job; the cells of a batch differ in their split alone.
+    """Return the cells in batches, each for one job; the cells of a batch differ only in their split.
 
     Some cells are left for every worker. On a GPU a batch fills a stack of `rows(cell)` replicas, for which there is
     memory. On a CPU, where one cell fills a stack, a batch saves the overhead of small final fits. Where fits are
-    trained one by one, a batch is one cell, and also under a budget of seconds, which is meant for a split alone.
+    trained one by one, a batch is one cell, and also under a budget of seconds, which is meant for a single split.
     """
     fair, room = ceil(len(cells) / n_workers), ROOM[kind]
     jobs: list[tuple[Cell, ...]] = []

@@ -39,7 +39,7 @@ class Line(NamedTuple):
     slope: float
 
     def at(self, updates: float) -> float:
-        """Return the seconds of so many updates."""
+        """Return the seconds of `updates` updates."""
         return self.start + self.slope * updates
 
     @classmethod
@@ -64,7 +64,7 @@ class Rates(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """What a budget pays for; no trials where nothing is tuned."""
+    """Trials and minibatches that a budget pays for; no trials if nothing is tuned."""
 
     trials: int
     minibatches: int
@@ -77,10 +77,11 @@ def spending(budget: float, rates: Rates, protocol: Protocol, updates: Callable[
     """Return the trials and minibatches that a budget pays for.
 
     Args:
-        budget: seconds.
-        rates: of the method on the data set.
-        protocol: has T0 trials; its epochs, or fewer minibatches, are M0.
-        updates: returns the updates of a final fit of so many minibatches.
+        budget: budget of a cell, seconds.
+        rates: measured speed of the method on the data set.
+        protocol: protocol with T0 trials. M0 is the number of minibatches in its epochs, or its `max_minibatches` if
+            that is smaller.
+        updates: function that maps the number of minibatches of a final fit to its number of updates.
     """
     whole = protocol.epochs * ceil(rates.n_train / protocol.batch_size)
     planned = min(whole, protocol.max_minibatches or whole)
@@ -112,9 +113,9 @@ def budgeted(cell: Cell, budget: int, spent: Spending | None = None) -> Cell:
     """Return a cell under a budget of seconds, which has its trials and minibatches, or before these are known.
 
     Args:
-        cell: under the protocol that the budget scales.
-        budget: seconds.
-        spent: what it pays for.
+        cell: cell under the protocol that the budget scales.
+        budget: budget, seconds.
+        spent: trials and minibatches that the budget pays for; None if they are not known yet.
     """
     protocol = cell.protocol.changed(budget_seconds=budget, epochs=LONGEST * cell.protocol.epochs)
     if spent:
@@ -135,7 +136,7 @@ def spent_before(rows: pd.DataFrame) -> Mapping[Key, Protocol]:
     """Return the protocols of rows under budgets, so that a resumed run goes on with the same trials and minibatches.
 
     Args:
-        rows: of a results folder (`Results.rows`).
+        rows: rows of a results folder (`Results.rows`).
     """
     rows = rows[rows["protocol"].astype(str).str.contains('"budget_seconds"')]
     columns: Iterable[tuple[str, ...]] = (
@@ -171,7 +172,7 @@ def measured(
 
 
 def updates_of(cell: Cell, n_train: int, minibatches: int) -> int:
-    """Return the updates of a final fit of a cell's method that may take so many minibatches."""
+    """Return the updates of a final fit of a cell's method that may take at most `minibatches` minibatches."""
     from lockstep_bench import methods
     from lockstep_bench.bench.engine.minibatches import Schedule
 

@@ -46,7 +46,7 @@ class Estimates:
             others.
         rows: rows of a results folder (`Results.rows`).
         calibrations: probes for the kind of worker that the run has.
-        host, device: as in the rows; rows of other hosts or devices are ignored.
+        host, device: names as in the rows; rows of other hosts or devices are ignored.
     """
 
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
@@ -73,7 +73,7 @@ class Estimates:
         """Return the estimate of a job.
 
         Args:
-            cells: the job's cells, which differ in their split alone.
+            cells: the job's cells, which differ only in their split.
             rows: most replicas of a stack.
         """
         first = cells[0]

@@ -62,7 +62,7 @@ class Parts(NamedTuple):
 
 
 def seconds_of_parts(cell: Cell, trials: int, minibatches: int, data_dir: Path | None, device: str) -> Parts:
-    """Run a cell with so many trials, and minibatches of each fit, and return how long its parts took."""
+    """Run a cell with `trials` trials and `minibatches` minibatches per fit, and return how long its parts took."""
     protocol = cell.protocol.changed(trials=trials, max_minibatches=minibatches)
     _, outcome = _run(replace(cell, protocol=protocol), None, data_dir, torch.device(device))
     assert outcome.data is not None
@@ -78,9 +78,9 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
 
 
 def _run(cell: Cell, length: int | None, data_dir: Path | None, device: torch.device) -> tuple[float, Outcome]:
-    """Return the seconds and the outcome of a cell whose fits have so many updates, or streams so many vectors.
+    """Run a cell with `length` updates per fit, or `length` vectors per stream; return its seconds and its outcome.
 
-    None for as many as its protocol says.
+    If `length` is None, the cell's protocol decides.
     """
     with TemporaryDirectory() as folder:
         job = Job((_with_length(cell, length),), (Path(folder) / "study.json",), data_dir)
@@ -90,7 +90,7 @@ def _run(cell: Cell, length: int | None, data_dir: Path | None, device: torch.de
 
 
 def _with_length(cell: Cell, length: int | None) -> Cell:
-    """Return the cell with so many updates that the protocol plans, or vectors; the cell itself for None."""
+    """Return the cell with `length` planned updates, or vectors per stream; the cell itself if `length` is None."""
     if length is None:
         return cell
     changes = {"max_updates": length, "stream_length": min(length, cell.protocol.stream_length)}

@@ -30,7 +30,7 @@ class PlannedJob(NamedTuple):
     """A job before it runs.
 
     Attributes:
-        cells: differ in their split alone.
+        cells: cells that differ only in their split.
         rows: most replicas of its stacks.
         estimate: time and memory.
     """

@@ -1,4 +1,4 @@
-"""Whether a fit had settled: how much its training objective still gained in the last tenth of training.
+"""Convergence of a fit: the gain of its training objective in the last tenth of training.
 
 A method's updates report its objective along training, in nats for all training rows: "objective", which is minimised,
 or "elbo", which is maximised. The values at updates of the last tenth are subtracted from those a tenth earlier, and
@@ -7,7 +7,7 @@ mean objective of the last tenth is better than that of the tenth before. In a s
 computed on one minibatch with the same random numbers, so that most of their noise cancels.
 
 A fit is *still improving* if the gain is above `LEAST_GAIN`, the last digit of a table's NMLL, and significantly above
-zero: above the 97.5 % point of Student's t times its standard error. Otherwise it had settled, as far as the noise of
+zero: above the 97.5 % point of Student's t times its standard error. Otherwise it has converged, as far as the noise of
 its minibatches lets one see.
 """
 
@@ -26,11 +26,11 @@ CERTAINTY = 0.975
 
 
 class Gain(NamedTuple):
-    """How much the training objective gained over the last tenth of training, nats per training row.
+    """Gain of the training objective over the last tenth of training, nats per training row.
 
     Attributes:
-        mean: above 0 where it became better.
-        stderr: of the mean.
+        mean: mean gain; above 0 if the objective became better.
+        stderr: standard error of the mean.
         n_pairs: number of differences that the mean is taken over.
     """
 
@@ -49,9 +49,9 @@ def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | 
     """Return the gain of a fit; None if its method reports no finite objective, or trained for too few updates.
 
     Args:
-        traces: of its diagnostics, by name.
+        traces: traces of the fit's diagnostics, by name.
         n_updates: updates of the fit.
-        n_rows: its training rows.
+        n_rows: training rows of the fit.
     """
     for name, sign in SIGNS.items():
         if name in traces:

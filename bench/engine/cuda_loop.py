@@ -51,9 +51,9 @@ class GraphedUpdates:
 
         Args:
             index: (U, R, L, M), rows of the minibatches of each update.
-            noise: (U, R, T), of each update.
+            noise: (U, R, T), random numbers of each update.
             counts: (U,), numbers of the updates.
-            leaves: of the state before them.
+            leaves: leaves of the state before the updates.
 
         Returns:
             Copies, which the next call does not change.

@@ -4,7 +4,7 @@ An update runs tens of thousands of times on tensors of the same shapes. In smal
 operations. The captured graph is free of the transforms `vmap` and `grad`. Operations in place, which torch's own
 derivatives use, become pure ones. Then
 
-- what follows from the fixed arguments alone (hyper-parameters, standardisation) is computed once;
+- what depends only on the fixed arguments (hyper-parameters, standardisation) is computed once;
 - the value of a loss is not computed where only its gradient is used;
 - reshapes, expansions and casts that change nothing are removed;
 - a batch of outer products, as in the gradient of one example, becomes one elementwise multiplication: matrix products
@@ -59,9 +59,9 @@ def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: 
     """Return the graph of `function`, to be run on arguments of the same shapes and types.
 
     Args:
-        function: of tensors, to a sequence of tensors.
-        arguments: examples.
-        n_fixed: how many of the first arguments are the same tensors, unchanged, at every call.
+        function: maps tensors to a sequence of tensors.
+        arguments: example arguments.
+        n_fixed: number of the first arguments that are the same tensors, unchanged, at every call.
 
     Raises:
         RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.
@@ -83,8 +83,8 @@ def trace(function: Callable[..., Any], arguments: Sequence[Tensor]) -> GraphMod
     """Return the graph of the tensor operations of `function`, without transforms and operations in place.
 
     Args:
-        function: of tensors, to a sequence of tensors.
-        arguments: examples.
+        function: maps tensors to a sequence of tensors.
+        arguments: example arguments.
 
     Raises:
         RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.

@@ -11,7 +11,7 @@ from lockstep_bench.methods.base import Method, Plan
 
 @dataclass(frozen=True)
 class Schedule:
-    """The number of updates of a fit, which depends on the job's sizes alone and never on the rest of the stack.
+    """The number of updates of a fit, which depends only on the job's sizes and never on the rest of the stack.
 
     An epoch is ceil(n / M) minibatches, where n is the number of training rows of the job's largest fit. Each fit goes
     through its own rows in a random order, and through a new order when all have been seen. Minibatches may contain the
@@ -48,7 +48,7 @@ class Schedule:
 
     @classmethod
     def exactly(cls, method: Method, n_rows: int, batch_size: int, n_updates: int) -> "Schedule":
-        """Return the schedule of so many updates, however many minibatches each consumes."""
+        """Return the schedule of `n_updates` updates, however many minibatches each consumes."""
         minibatches, size = n_updates * method.batches_per_update, n_rows if method.full_batch else batch_size
         return cls(n_rows, size, minibatches, method.batches_per_update, minibatches)
 
@@ -70,7 +70,7 @@ class RowStream:
 
     Args:
         rows: (N,), indices of the training rows.
-        seed: of the orders.
+        seed: seed of the orders.
     """
 
     def __init__(self, rows: np.ndarray, seed: int):

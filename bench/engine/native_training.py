@@ -25,7 +25,7 @@ from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import Step
 
-# A loop takes 0.3 to 3 seconds to trace and compile where no cache has it. The choice depends on the plan alone, not on
+# A loop takes 0.3 to 3 seconds to trace and compile where no cache has it. The choice depends only on the plan, not on
 # the stack or the cache, because the two ways of training differ by rounding.
 MIN_UPDATES = 100
 MAX_LOOPS = 64  # that a process remembers
@@ -38,10 +38,10 @@ def native_training(
 
     Args:
         stack: R replicas.
-        schedule: how many updates there are.
-        state: before the first update.
-        noise: of all updates; nothing has been drawn from it.
-        phases: all that occur.
+        schedule: schedule of the fits, which has the number of updates.
+        state: state before the first update.
+        noise: random numbers of all updates; none has been drawn yet.
+        phases: all phases that occur.
     """
     model, data = stack.model, stack.data
     fits = (
@@ -95,9 +95,9 @@ class NativeTraining:
 
     Args:
         stack: R replicas.
-        state: before the first update.
-        noise: of all updates.
-        loops: one per phase.
+        state: state before the first update.
+        noise: random numbers of all updates.
+        loops: one loop per phase.
 
     Attributes:
         at_once: the most updates that one call of `advance` should make.
@@ -194,8 +194,8 @@ def _loops(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phas
 def _key(stack: Stack, phase: Hashable, examples: Sequence[Tensor]) -> Hashable | None:
     """Return what a loop depends on; None if the method or the task cannot be compared.
 
-    Classes are compared as objects, because a pickle holds their names alone. In a notebook or a script, functions that
-    an update calls may change under the same names as well, so no loop of such a method is remembered.
+    Classes are compared as objects, because a pickle holds only their names. In a notebook or a script, functions that
+    an update calls may change under the same names as well, so no loop of a method defined there is remembered.
     """
     parts = stack.model.method, stack.model.likelihood, stack.model.network
     kinds = tuple(map(type, parts))

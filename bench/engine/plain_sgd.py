@@ -27,7 +27,7 @@ def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size
 
     Args:
         network: a classifier of images.
-        likelihood: of the classes.
+        likelihood: likelihood of the classes.
         data: pixels, which are scaled to unit range, and class numbers. Every minibatch is the first rows.
         batch_size: M.
     """

@@ -71,7 +71,7 @@ def make_fx(function: Callable[..., Any]) -> Callable[..., GraphModule]:
     compiler, which that imports.
 
     Args:
-        function: of tensors, to a pytree of tensors. It must not read the value of a tensor.
+        function: maps tensors to a pytree of tensors. It must not read the value of a tensor.
     """
 
     def traced(*arguments: Tensor) -> GraphModule:

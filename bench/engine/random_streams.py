@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Numbers drawn by one call per replica on a GPU. The size of a block depends on the method alone: how a device's
+# Numbers drawn by one call per replica on a GPU. The size of a block depends only on the method: how a device's
 # generator is cut into calls changes the numbers, and a replica's numbers must not depend on its neighbours.
 BLOCK_NUMBERS = 1 << 18
 MAX_BLOCK_STEPS = 256
 
-# On a CPU the cut does not matter. A stack draws at most this many numbers ahead, and transforms so many words at once
-# that they stay in the processor's cache.
+# On a CPU the cut does not matter. A stack draws at most `NUMBERS_AHEAD` numbers ahead. It transforms `WORDS_AT_ONCE`
+# words at a time, few enough to stay in the processor's cache.
 NUMBERS_AHEAD = 1 << 20
 MAX_STEPS_AHEAD = 64
 WORDS_AT_ONCE = 1 << 15
@@ -36,7 +36,7 @@ class RandomStream(Iterator[Tensor]):
     Args:
         seeds: one per replica.
         length: T, numbers per step; may be 0.
-        dtype: of the numbers.
+        dtype: type of the numbers.
         device: where the numbers are drawn. A CPU and a GPU draw different numbers from the same seed.
 
     Attributes:
@@ -76,9 +76,9 @@ def next_step(states: np.ndarray, length: int, dtype: torch.dtype) -> Tensor:
     """Return the noise of the step that generators draw next.
 
     Args:
-        states: (R, 4), of the generators, as `RandomStream.states` returns them.
+        states: (R, 4), states of the generators, as `RandomStream.states` returns them.
         length: T, numbers per step.
-        dtype: of the numbers.
+        dtype: type of the numbers.
 
     Returns:
         (R, T).

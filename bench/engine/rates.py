@@ -21,7 +21,7 @@ class Steps:
 
     Attributes:
         milestones: numbers of epochs after which the learning rate falls.
-        divisor: what the learning rate is divided by at each of them.
+        divisor: number by which the learning rate is divided at each milestone.
     """
 
     milestones: tuple[int, ...]

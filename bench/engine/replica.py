@@ -53,8 +53,8 @@ class Fit:
 
     Attributes:
         rows: indices of its training rows.
-        hparams: name -> value.
-        seed: fixes initial weights, noise and the order of minibatches.
+        hparams: hyper-parameters, name -> value.
+        seed: seed of initial weights, noise and the order of minibatches.
     """
 
     rows: np.ndarray
@@ -86,11 +86,11 @@ def replicas_of(
 
     Args:
         fits: R fits, with the same names of hyper-parameters.
-        data: whose rows they are trained on.
-        dtype: of everything but means and scales.
+        data: the data whose rows the fits are trained on.
+        dtype: type of everything but means and scales.
         standardise_x: False leaves x in original units.
         standardise_y: False leaves y in original units.
-        channels: of images, each channel of which has one mean and scale; None for one per column of x.
+        channels: number of image channels, each with one mean and scale; None for one mean and scale per column of x.
     """
 
     def scaling(rows: np.ndarray) -> Standardisation:
@@ -123,9 +123,9 @@ class ReplicaModel:
     """A method on a task, as functions of one replica. `vmap` or `bench.engine.vectorise` make functions of all.
 
     Args:
-        method: how the network is trained.
+        method: the method that trains the network.
         task: the data set, likelihood and network.
-        dtype: of weights and arithmetic.
+        dtype: type of weights and arithmetic.
         start: trained weights of all layers but the last, on the data's device; None for a random start.
         short: the type in which updates pass through the network, if not `dtype`. Sweeps and predictions use `dtype`.
     """
@@ -150,7 +150,7 @@ class ReplicaModel:
         return model
 
     def sampling(self) -> "ReplicaModel":
-        """Return the model of the method as it predicts with weight samples (`Method.sampling`)."""
+        """Return a model whose method predicts with weight samples (`Method.sampling`)."""
         model = copy(self)
         model.method = self.method.sampling()
         return model
@@ -166,11 +166,11 @@ class ReplicaModel:
 
         Args:
             replica: the fit.
-            x: (N, P), in original units.
-            y: (N,), in original units.
+            x: (N, P), features in original units.
+            y: (N,), targets in original units.
             index: (L, M), rows of L minibatches.
-            state: before the update.
-            noise: of this update.
+            state: state before the update.
+            noise: random numbers of this update.
             step: number and phase of the update.
         """
         batch = Batch(self._standardised(replica, x[index]), self._targets(replica, y[index]))
@@ -190,11 +190,11 @@ class ReplicaModel:
 
         Args:
             replica: the fit.
-            x: (N, P), in original units.
-            y: (N,), in original units.
+            x: (N, P), features in original units.
+            y: (N,), targets in original units.
             index: (M,), rows of this part.
             present: (M,), 1 for a row that counts and 0 for one that does not.
-            state: before this part.
+            state: state before this part.
         """
         rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
         return self.method.sweep(self._problem(replica), state, rows)
@@ -205,8 +205,8 @@ class ReplicaModel:
         Args:
             replica: the fit.
             x: (n, P), the training rows in original units.
-            y: (n,), in original units.
-            seed: of the fit.
+            y: (n,), their targets in original units.
+            seed: seed of the fit.
         """
         assert isinstance(self.method, FullBatchMethod)
         with torch.enable_grad():
@@ -236,9 +236,9 @@ class ReplicaModel:
 
         Args:
             replica: the fit.
-            posterior: of the fit.
-            x: (n, P), in original units.
-            noise: of the samples.
+            posterior: posterior of the fit.
+            x: (n, P), features in original units.
+            noise: random numbers of the samples.
             n_samples: S; fewer samples are returned where all would be equal.
 
         Raises:

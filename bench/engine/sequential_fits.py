@@ -26,7 +26,7 @@ class SequentialFits:
     Attributes:
         schedule: number of updates and minibatches of each fit.
         series: the fits.
-        posteriors: what `Method.finish` returned, for each of `series.members`.
+        posteriors: the return value of `Method.finish`, for each of `series.members`.
         record: diagnostics along training.
     """
 

@@ -43,18 +43,18 @@ def train_sequentially(
     """Return fits of image classifiers, trained one after the other.
 
     Args:
-        method: of all fits.
-        task: of all fits.
-        data: of all fits; held once.
+        method: method of all fits.
+        task: task of all fits.
+        data: data of all fits; held once.
         fits: B fits; each trains `method.members` networks.
-        schedule: of all fits.
+        schedule: schedule of all fits.
         channels: C of the images, which are standardised channel by channel.
         augment: changes the images of every minibatch.
         rate: schedule of the learning rate; None for a constant one. Methods that need a constant rate keep theirs.
-        dtype: of weights and arithmetic.
+        dtype: type of weights and arithmetic.
         start: trained weights of all layers but the last, to start from; None for a random start.
         short: the type in which minibatches pass through the network, if not `dtype`.
-        n_recorded: at how many evenly spaced updates diagnostics are recorded, at most.
+        n_recorded: largest number of evenly spaced updates at which diagnostics are recorded.
         in_pairs: whether they are recorded at the updates of `training_record.pairs` too. They are those of the updates
             themselves, which cost nothing: the two of a pair see different minibatches.
         on_update: called with the number of updates done, of all networks together.
@@ -87,7 +87,7 @@ class _Training:
 
     Args:
         series: B fits.
-        schedule: how many updates there are, and of which minibatches.
+        schedule: schedule of the updates and their minibatches.
         record: takes diagnostics.
         augment: see `train_sequentially`.
         rate: schedule of the learning rate; None for a constant one.

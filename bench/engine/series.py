@@ -19,7 +19,7 @@ from lockstep_bench.shared.seeds import seed_of
 
 POINTS_AT_ONCE = 1000  # images that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images from which batch normalisation takes its statistics when it predicts
-LARGE = 3 * 128 * 128  # from so many numbers in an image on, both are a tenth of that, to save memory
+LARGE = 3 * 128 * 128  # images of this many numbers or more: both are a tenth of that, to save memory
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Series:
 
     Attributes:
         model: the method on its task, as functions of one replica.
-        data: shared by all fits.
+        data: data that all fits share.
         fits: the B fits.
         replicas: what differs between fits, one per fit.
     """

@@ -32,7 +32,7 @@ class Stack:
 
     Attributes:
         model: the method on its task, as functions of one replica.
-        data: shared by all replicas.
+        data: data that all replicas share.
         members: the fit and the number of the ensemble's member of each replica, a fit's members adjacent.
         replicas: what differs between replicas; every tensor has a leading axis of R.
         parallel: whether `vmap` computes all replicas at once; otherwise one follows the other.
@@ -52,8 +52,8 @@ class Stack:
         in the last bit.
 
         Args:
-            model: of all fits.
-            data: of all fits.
+            model: model of all fits.
+            data: data of all fits.
             fits: B fits.
             standardise: False leaves x and y in original units.
             parallel: see the attribute.
@@ -112,7 +112,7 @@ class Stack:
             yield rows
 
     def _all_rows(self, length: int) -> np.ndarray:
-        """Return every replica's training rows in a random order, (R, 1, `length`), as a full batch has them."""
+        """Return every replica's training rows in a random order, (R, 1, `length`), in the form of a full batch."""
         pairs = zip(self.members, self._seeds("rows"), strict=True)
         orders = [RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs]
         return side_by_side(orders, length)[:, None]

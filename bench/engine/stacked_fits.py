@@ -31,7 +31,7 @@ class StackedFits:
         fits: the B fits.
         schedule: number of updates and minibatches of each.
         stack: their R replicas.
-        posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
+        posterior: the return value of `Method.finish`, every tensor with a leading axis of R, a fit's members adjacent.
         record: diagnostics along training.
         execution: how the fits were trained, one of `shared.schema.EXECUTIONS`.
     """

@@ -16,7 +16,7 @@ def sweep(stack: Stack, state: Any) -> Any:
 
     Args:
         stack: R replicas.
-        state: after the last update; every tensor has a leading axis of R.
+        state: state after the last update; every tensor has a leading axis of R.
     """
     rows = [fit.rows for fit, _ in stack.members]
     longest = max(map(len, rows))

@@ -47,18 +47,18 @@ def train_stacked(
     """Return the fits, trained together.
 
     Args:
-        method: of all fits.
-        task: of all fits.
-        data: of all fits; held once.
+        method: method of all fits.
+        task: task of all fits.
+        data: data of all fits; held once.
         fits: B fits; they become R = B x `method.members` replicas.
-        schedule: of all fits.
+        schedule: schedule of all fits.
         standardise: False leaves x and y in original units.
         execution: "native" compiles the loop over updates (`bench.native`). Where that cannot be or would not pay, it
             is "captured" instead: the update's graph is captured once, and replayed (`bench.engine.graph_capture`).
             "eager" does neither, and stands for both where an update has more than 32 phases.
-        dtype: of weights and arithmetic.
+        dtype: type of weights and arithmetic.
         stacked: False trains one replica after the other, without `vmap` and eagerly.
-        n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
+        n_recorded: largest number of evenly spaced updates at which diagnostics are recorded. The other updates do not
             compute them, unless they are eager, and the numbers of the state do not depend on it.
         in_pairs: whether they are recorded in pairs too, for the convergence of the objective (`TrainingRecord`).
         on_update: called with the number of the last update that is done, now and then: one call may report hundreds.
@@ -155,9 +155,9 @@ def segments(
     A stretch has one phase, and ends before an update that is recorded.
 
     Args:
-        phases: of all updates, from number 1.
+        phases: phases of all updates, from number 1.
         first: number of the first update.
-        count: of updates.
+        count: number of updates.
         wants: whether an update is recorded.
         at_once: the most updates of a stretch.
     """

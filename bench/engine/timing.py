@@ -22,7 +22,7 @@ N_FEATURES = 6
 # What is timed is the difference of a longer and a shorter training, so that neither starting a stack nor capturing or
 # compiling its update counts. The shorter one is long enough to be trained in the default way of a run.
 MODEL_STEPS = 60_000  # of the difference, divided among the replicas, within the two limits
-PRODUCTS = 2e9  # of a weight and a number, at most so many in the difference; large fits make fewer updates
+PRODUCTS = 2e9  # most products of a weight and a number in the difference; large fits make fewer updates
 MIN_UPDATES, MAX_UPDATES = 128, 4096
 SHORT_UPDATES = 128
 ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
@@ -56,11 +56,11 @@ class TimedFit:
         return Task("synthetic", likelihood, self.network)
 
     def schedule(self, method: Method, n_updates: int) -> Schedule:
-        """Return a schedule of so many updates, whatever length of its own the method has."""
+        """Return a schedule of `n_updates` updates, even if the method has a length of its own."""
         return Schedule.exactly(method, self.n_rows, self.batch_size, n_updates)
 
     def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
-        """Return by how many updates the longer training of a stack is longer."""
+        """Return the number of updates by which the longer training of a stack exceeds the shorter one."""
         steps = min(model_steps, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
         fewest = min(MIN_UPDATES, max(8, steps))
         return min(MAX_UPDATES, max(fewest, steps // n_replicas))
@@ -98,13 +98,13 @@ def microseconds(
     """Return the microseconds of one update of one network on synthetic data.
 
     Args:
-        method: to be timed, with random hyper-parameters of its search space.
+        method: the method to time, with random hyper-parameters of its search space.
         n_replicas: R; of an ensemble of m members, rounded down to a multiple of m, but at least m.
         execution: see `bench.engine.stacked_training.train_stacked`; None for its default, as in a run.
         device: cpu, cuda or cuda:N.
         stacked: False trains one replica after the other.
-        model_steps: updates that are timed, summed over the replicas of a stack, about.
-        fit: what is fitted.
+        model_steps: approximate number of updates that are timed, summed over the replicas of a stack.
+        fit: the fit whose updates are timed.
     """
     stacked = stacked and method.stackable
     n_fits = max(1, n_replicas // method.members)

@@ -57,7 +57,7 @@ class TrainedFits(Protocol):
         """
 
     def sampling(self) -> "TrainedFits":
-        """Return the fits as they predict with weight samples (`Method.sampling`)."""
+        """Return the same fits. They predict with weight samples even if `mean_network` is true (`Method.sampling`)."""
 
     def moments(self) -> list[tuple[Tensor, Tensor]] | None:
         """Return mean (D,) and covariance (D, D) of each fit's weights; None where there is no closed form."""

@@ -28,7 +28,8 @@ class TrainingRecord:
 
     Args:
         n_updates: updates of each fit.
-        n_recorded: at how many of them diagnostics are recorded, at most; 0 for none. The last update is among them.
+        n_recorded: largest number of updates at which diagnostics are recorded; 0 for none. The last update is among
+            them.
         in_pairs: whether they are recorded at the updates of `pairs` too.
 
     Attributes:
@@ -79,7 +80,7 @@ class TrainingRecord:
             self._values.setdefault(name, {}).setdefault(update, []).append(values.reshape(-1))
 
     def traces(self, n_fits: int, members: int) -> list[dict[str, Trace]]:
-        """Return for each fit its traces by the diagnostic's name, averaged over the members of an ensemble.
+        """Return the traces of each fit, by the diagnostic's name, averaged over the members of an ensemble.
 
         Args:
             n_fits: B.

@@ -38,9 +38,9 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Update
 
     Args:
         stack: R replicas.
-        state: of all replicas.
+        state: state of all replicas.
         index: (L, M), rows of one replica's minibatches.
-        phase: what `Method.phase` returned.
+        phase: the return value of `Method.phase`.
 
     Raises:
         TypeError: if the update returns a state of another structure, or of other shapes or types, than it got, or
@@ -62,8 +62,8 @@ class Update:
 
     Args:
         stack: R replicas.
-        phase: what `Method.phase` returned.
-        structure: of the state.
+        phase: the return value of `Method.phase`.
+        structure: pytree structure of the state.
     """
 
     def __init__(self, stack: Stack, phase: Hashable, structure: TreeSpec):
@@ -99,9 +99,9 @@ class ReplayedTraining:
 
     Args:
         stack: R replicas.
-        state: before the first update.
-        noise: of all updates.
-        updates: by phase.
+        state: state before the first update.
+        noise: random numbers of all updates.
+        updates: the update of each phase.
         captured: whether graphs are captured.
 
     Attributes:

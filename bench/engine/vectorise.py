@@ -18,11 +18,11 @@ def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` over a leading axis of every argument, called for one replica after the other.
 
     Args:
-        function: of pytrees for one replica, to a pytree.
+        function: maps pytrees of one replica to a pytree.
 
     Returns:
-        A function of the same pytrees with a leading axis of R replicas at every leaf, to such a pytree. Leaves of the
-        result that are not tensors become `PerReplica`.
+        A function that maps the same pytrees, with a leading axis of R replicas at every leaf, to a pytree with that
+        axis. Leaves of the result that are not tensors become `PerReplica`.
     """
 
     def vectorised(*arguments: Any) -> Any:

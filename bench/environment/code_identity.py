@@ -30,7 +30,7 @@ DIGITS = 16  # hexadecimal
 def code_identity(modules: Iterable[str], facts: str = "") -> str:
     """Return a hash of `facts` and of the source of `modules` and of every module that they import.
 
-    The imports are followed through `PACKAGES`, also those inside functions, except those for type checking alone. An
+    The imports are followed through `PACKAGES`, also those inside functions, except those only for type checking. An
     import from a package's `__init__.py` leads to the module that defines the name. Modules in `PASSED_OVER` do not
     count, nor does what only they import. Of other packages only those modules count that are in `modules`. The sources
     are parsed, not imported.

@@ -24,7 +24,7 @@ from lockstep_bench.shared.protocol import Protocol
 class Assignment:
     """A method or an estimator, and the splits of a data set that it is trained on side by side.
 
-    Splits are called by their place in `seeded`.
+    Methods take a split by `place`, its index in `seeded`.
 
     Attributes:
         source: Description of the data set.
@@ -35,7 +35,7 @@ class Assignment:
         seeded: The splits.
         device: The torch device that fits are trained on.
         data_dir: Data folder for further sets; None for the default.
-        stack_rows: Replicas that may train at a time.
+        stack_rows: Largest number of replicas that train at a time.
     """
 
     source: Source
@@ -100,5 +100,5 @@ class Assignment:
         )
 
     def name(self, place: int) -> str:
-        """Return a name for a split, as files of reference posteriors have it."""
+        """Return the name of split `seeded[place]` in the files of reference posteriors: "yacht-split03"."""
         return f"{self.source.name}-split{self.seeded[place].number:02d}"

@@ -25,9 +25,10 @@ def with_elbos(
     """Return what a method reports of each fit, with `elbo` where it reports `kl`, and so for the tempered ones.
 
     Args:
-        reported: for each fit name -> value; `kl` is the divergence from the prior in nats per training example.
+        reported: one dictionary name -> value per fit; `kl` is the divergence from the prior in nats per training
+            example.
         fits: the trained fits.
-        data: that they were trained on.
+        data: the data that the fits were trained on.
         n_samples: weight samples for the expectation, of which `SAMPLES` are drawn at most.
 
     Returns:

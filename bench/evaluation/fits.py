@@ -19,8 +19,8 @@ class HeldOut(NamedTuple):
     Attributes:
         train: Its training rows.
         scored_on: What its scorer needs, such as the rows that are held out.
-        fold: Completes the seed of the fit.
-        settled: Hyper-parameters that the model of the data set settles.
+        fold: Number of the fold, in a tuple that completes the seed of the fit; () without folds.
+        settled: Hyper-parameters that the model of the data set fixes.
     """
 
     train: np.ndarray
@@ -51,13 +51,13 @@ class SplitFits:
     Attributes:
         task: The task of the split.
         inputs: Columns of the data that are its inputs; None for all.
-        seed: Fixes its trials and fits.
-        space: The search space, without settled hyper-parameters.
+        seed: Seed that fixes its trials and fits.
+        space: The search space, without the hyper-parameters in `settled`.
         held_out: Returns the fits of a trial, always the same arrays.
         train: Training rows of the final fit.
         largest: See `LargestFits`.
         n_points: Number of inputs at which the final fit predicts.
-        settled: Hyper-parameters of the final fit that the model of the data set settles.
+        settled: Hyper-parameters of the final fit that the model of the data set fixes.
     """
 
     task: Task

@@ -46,7 +46,7 @@ def _prepared_fits(assignment: Assignment, rows: PredictionRows, progress: Progr
 
 
 def settled_by(source: Source) -> dict[str, float]:
-    """Return the hyper-parameters that the model of a data set settles."""
+    """Return the hyper-parameters that the model of a data set fixes."""
     model = model_of(source)
     precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
     return {name: value for name, value in precisions.items() if value is not None}

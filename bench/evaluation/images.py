@@ -205,7 +205,7 @@ class ImageScorer:
         }
 
     def _pixels_of(self, name: str) -> np.ndarray:
-        """Return test images of another set, as many as of this one."""
+        """Return test images of another set, at most `max_test` of the protocol."""
         pixels = datasets.ood_images(name, _image(self._source), self._assignment.data_dir)
         order = np.random.default_rng(seed_of("images", name)).permutation(len(pixels))
         return pixels[order[: self._protocol.max_test]]

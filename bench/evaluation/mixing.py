@@ -1,4 +1,4 @@
-"""How well the chains of final fits agree: R-hat and effective sample size of their predictions and log posterior.
+"""Agreement of the chains of final fits: R-hat and effective sample size of their predictions and log posterior.
 
 Weights have symmetric modes that no chain visits all of, so chains are compared by what they predict.
 """

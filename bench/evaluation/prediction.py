@@ -35,7 +35,14 @@ Comparison = Callable[[int, Outcome, Predictive, Predictive | None], Outcome]
 def evaluation_of(
     job: Job, device: torch.device, on_progress: OnProgress, loaded: tuple[Source, Dataset] | None = None
 ) -> TunedEvaluation:
-    """Return the evaluation of a job; arguments as of `Assignment.of`, and what is called with the progress."""
+    """Return the evaluation of a job.
+
+    Args:
+        job: see `Assignment.of`.
+        device: see `Assignment.of`.
+        loaded: see `Assignment.of`.
+        on_progress: called with the progress of the job.
+    """
     assignment = Assignment.of(job, device, loaded)
     rows = PredictionRows(assignment)
     return TunedEvaluation(job, assignment, rows.facts, partial(prepared_fits, assignment, rows), on_progress)
@@ -51,10 +58,10 @@ def prepared_fits(
     """Return the fits of an assignment with their trainer and their scorer.
 
     Args:
-        assignment: What is learned.
-        rows: Its rows.
+        assignment: The method and the data that it is trained on.
+        rows: Training, validation and test rows of the assignment.
         progress: Takes the progress of all stacks.
-        settled: Hyper-parameters that the model of the data set settles.
+        settled: Hyper-parameters that the model of the data set fixes.
         compared: See `PredictionScorer`.
     """
     trainer = stacked_trainer(assignment, rows.data, progress)
@@ -109,7 +116,7 @@ class PredictionRows:
         ]
 
     def held_out(self, place: int, settled: Mapping[str, float]) -> list[HeldOut]:
-        """Return the fits of a trial on a split, with settled hyper-parameters."""
+        """Return the fits of a trial on a split; `settled` has the hyper-parameters that the data set's model fixes."""
         return [HeldOut(*parts, (fold,), settled) for fold, parts in enumerate(self._filled_folds[place])]
 
     def final(self, place: int) -> np.ndarray:
@@ -165,8 +172,8 @@ class PredictionScorer:
     """Scores trials by the mean validation NMLL over the folds, and final fits by their predictions at the test part.
 
     Args:
-        assignment: What is learned.
-        rows: Of its fits.
+        assignment: The method and the data that it is trained on.
+        rows: Rows of the fits.
         compared: Adds to the outcome of a cell that is "ok"; None for nothing.
     """
 
@@ -239,9 +246,9 @@ def _training_and_validation(
     """Return the training and validation rows of each fold that is held out, which are equal for all methods.
 
     Args:
-        protocol: says how folds are made.
-        split: whose training rows are cut into folds.
-        seed: of the folds.
+        protocol: protocol that says how folds are made.
+        split: the split whose training rows are cut into folds.
+        seed: seed of the folds.
         x: (N, P), features of all rows.
         tails: whether block folds hold out the tails of the split's feature instead of a gap.
     """

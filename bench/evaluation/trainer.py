@@ -53,7 +53,7 @@ class Trainer:
         """Train fits together in stacks, and return them.
 
         Args:
-            method: Of the fits.
+            method: Method of the fits.
             split: One of their splits.
             fits: The fits.
             largest: Training rows of the largest fit that may be in a stack with them.
@@ -74,7 +74,7 @@ class Trainer:
         )
 
     def schedule(self, method: Method, largest: int) -> Schedule:
-        """Return the updates and minibatches of a fit on so many training rows."""
+        """Return the updates and minibatches of a fit on `largest` training rows."""
         protocol, per_update = self.protocol, method.batches_per_update
         limits = protocol.max_minibatches, protocol.max_updates and protocol.max_updates * per_update
         limit = min((limit for limit in limits if limit), default=None)

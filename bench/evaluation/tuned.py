@@ -60,13 +60,14 @@ class PreparedFits:
 
 @dataclass(frozen=True)
 class TunedEvaluation:
-    """Evaluation of the cells of a job, which differ in their split alone, side by side.
+    """Evaluation of the cells of a job, which differ only in their split, side by side.
 
     Attributes:
         job: The cells, and the paths of their studies.
         assignment: What they learn.
         facts: Returns the sizes and fingerprints of a cell's data, by its number.
-        prepare: Returns what the assignment comes to, with all that fits share, before any time is measured.
+        prepare: Returns the fits, trainer and scorer of the assignment, with all that fits share, before any time is
+            measured.
         on_progress: Is called now and then with the progress of the job.
     """
 
@@ -116,7 +117,7 @@ def fitted(
     """Return the final fits of some cells, which train together, and the outcomes of all cells as then known.
 
     Args:
-        work: Of the job.
+        work: Fits, trainer and scorer of the job.
         tuned: Chosen hyper-parameters of these cells, by number.
         known: Outcomes of all cells so far.
     """
@@ -134,7 +135,14 @@ def fitted(
 
 
 def scored(work: PreparedFits, trained: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of all cells after the scores of some; arguments as of `fitted`, with these cells' fits."""
+    """Return the outcomes of all cells, once cells `numbers` have scores; `trained` has their final fits.
+
+    Args:
+        work: Fits, trainer and scorer of the job.
+        trained: Final fits of these cells.
+        numbers: Numbers of the cells that are scored.
+        known: Outcomes of all cells so far.
+    """
     outcomes = list(known)
     of_stack = work.scorer.finals(trained, numbers, [known[number] for number in numbers])
     for number, outcome, traces in zip(numbers, of_stack, trained.training_diagnostics(), strict=True):

@@ -3,7 +3,7 @@
 A method may start processes that leave the worker's process group (`setsid`) or lose their parent. A signal to the
 group does not reach them. On Linux the guardian is their subreaper: the kernel makes it the parent of each process
 whose own parent has ended. It kills them all as soon as the worker ends, the driver asks for it by SIGTERM, or the
-driver has ended. Other systems have no subreaper, and there such a process outlives the run.
+driver has ended. Other systems have no subreaper, and there a process that left the group outlives the run.
 """
 
 import os
@@ -19,10 +19,11 @@ AWAITED = {signal.SIGTERM, signal.SIGCHLD} if AVAILABLE else set()
 
 
 def fork() -> None:
-    """Return in a new process, the worker; this process becomes its guardian and ends as the worker does.
+    """Fork this process. The child returns as the worker; this process becomes its guardian and never returns.
 
-    Standard input is the pipe from the driver. The guardian notices by it that the driver has ended, even while the
-    worker is busy in a library. Does nothing where `AVAILABLE` is False.
+    The guardian exits with the worker's exit code or signal. Standard input is the pipe from the driver. It shows the
+    guardian that the driver has ended, even while the worker is busy in a library. Does nothing where `AVAILABLE` is
+    False.
     """
     if not AVAILABLE:
         return

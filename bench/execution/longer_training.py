@@ -26,12 +26,12 @@ KEPT = ("ok", "diverged")  # statuses that a repetition would have again
 
 @dataclass(frozen=True)
 class Training:
-    """One training of the pass.
+    """One training of the longer pass.
 
     Attributes:
         of: The cell of the leaderboard.
         factor: How many times as long it is trained; 1 for the comparison.
-        cell: What is trained.
+        cell: The cell to train, under a protocol that is `factor` times as long.
     """
 
     of: Cell
@@ -98,14 +98,14 @@ def stretched(protocol: Protocol, factor: int, hparams: Mapping[str, float]) -> 
 
 
 class LongerTrainings:
-    """Destination of finished trainings.
+    """Writes the finished trainings of the longer pass into the results folder.
 
     Args:
-        results: The folder.
-        trainings: All trainings of the pass.
+        results: The results folder.
+        trainings: All trainings of the longer pass.
 
     Attributes:
-        failed: The status of each training that failed, which is not stored.
+        failed: The status of each failed training, by its leaderboard cell. Failed trainings are not stored.
     """
 
     def __init__(self, results: Results, trainings: Iterable[Training]):

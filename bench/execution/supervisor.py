@@ -29,7 +29,7 @@ class Died(Exception):
     """The child ended in the middle of a call, or can no longer reply.
 
     Args:
-        returncode: As of `subprocess`: negative for a signal; None if the child had closed its pipe and still ran.
+        returncode: See `subprocess`: negative for a signal; None if the child had closed its pipe and still ran.
         memory_kills: How many processes the kernel killed meanwhile because memory ran out.
     """
 
@@ -84,7 +84,7 @@ class Supervised:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **environment, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C reaches the parent alone, and a signal to the group grandchildren too
+            start_new_session=True,  # Ctrl-C reaches only the parent, and a signal to the group grandchildren too
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
@@ -183,7 +183,7 @@ class Supervised:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_SECONDS)
-        with suppress(ProcessLookupError):  # also where somebody killed the guardian alone
+        with suppress(ProcessLookupError):  # also where somebody killed only the guardian
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:

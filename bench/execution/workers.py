@@ -11,7 +11,7 @@ class Worker:
     """A place that runs one job at a time, in a separate process.
 
     Attributes:
-        name: For people, and unique: "cpu 0", "cuda:1 0".
+        name: Unique name for people: "cpu 0", "cuda:1 0".
         device: Torch's name of the device inside the worker's process, which sees at most one GPU: "cpu" or "cuda".
         gpu: Name of that GPU in CUDA_VISIBLE_DEVICES; None on a CPU.
         threads: Threads that torch may use. With one, results do not depend on the number of workers.

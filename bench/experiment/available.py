@@ -17,7 +17,7 @@ class Missing:
     Attributes:
         dataset: name.
         reason: why it is not available.
-        remedy: what to do.
+        remedy: what a person can do about it.
         no_connection: the part of the reason that says which server could not be reached, and why; "" otherwise.
     """
 

@@ -19,8 +19,8 @@ class SeededSplit(NamedTuple):
 
     Attributes:
         number: Number of the split in the data set.
-        fit_seed: Fixes trials and fits; equal for a method with and without options.
-        fold_seed: Fixes cross-validation folds, and streams of vectors; equal for all methods.
+        fit_seed: Seed of trials and fits; equal for a method with and without options.
+        fold_seed: Seed of cross-validation folds, and of streams of vectors; equal for all methods.
     """
 
     number: int

@@ -18,7 +18,7 @@ def keep_outcome(method: str, failed: Sequence[str]) -> None:
     """Keep the outcome of all checks of a method of another package.
 
     Args:
-        method: its name; a method of this project is passed over.
+        method: name of the method; a method of this project is passed over.
         failed: titles of the checks that it failed.
     """
     if file := _file(method):

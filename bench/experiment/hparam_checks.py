@@ -23,7 +23,7 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
         method_names: methods.
 
     Raises:
-        InvalidRequest: no method has the hyper-parameter, its value is not possible, or a data set's model settles it.
+        InvalidRequest: no method has the hyper-parameter, its value is not possible, or a data set's model fixes it.
     """
     _, protocol = protocol_of(request)
     if protocol.hparams is None:

@@ -10,13 +10,13 @@ STACK_ROWS = 150  # on a CPU core larger stacks gain little and cost memory
 
 @dataclass(frozen=True)
 class Job:
-    """Cells that differ in their split alone, which a worker runs side by side.
+    """Cells that differ only in their split, which a worker runs side by side.
 
     Attributes:
         cells: The cells to run.
         journals: The file of each cell's Optuna study.
         data_dir: Data directory, or None for the default.
-        stack_rows: Replicas that may train at a time; the worker has memory for so many.
+        stack_rows: Largest number of replicas that train at a time, for which the worker has memory.
         validated: Whether given hyper-parameters are scored on the validation rows, although nothing is chosen.
     """
 

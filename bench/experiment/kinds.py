@@ -23,7 +23,7 @@ class Kind:
     Attributes:
         runner: "module:function" of their evaluation.
         data: kind of data, which decides what fields of a protocol concern the cells (`Setting.data`).
-        settled: hyper-parameters that a data set's model settles, so that they are neither tuned nor given.
+        settled: hyper-parameters that a data set's model fixes, so that they are neither tuned nor given.
     """
 
     runner: str

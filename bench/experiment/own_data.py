@@ -20,7 +20,7 @@ class Given(NamedTuple):
         csv: file of the table.
         target: column that is predicted.
         task: "regression" or "classification".
-        decimal, thousands, na_values: as of `datasets.describe`.
+        decimal, thousands, na_values: see `datasets.describe`.
         no_header: True if the first line is a row.
         impute: "median".
         splits_file: file of the splits.

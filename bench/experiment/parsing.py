@@ -31,8 +31,8 @@ def check_folder(option: str, path: Path, *, writes: bool = True) -> None:
     """Raise unless the path is a folder, or one may be made there.
 
     Args:
-        option: its name, for the message.
-        path: of the folder.
+        option: name of the option, for the message.
+        path: path of the folder.
         writes: whether the command writes there, and not only reads.
     """
     try:

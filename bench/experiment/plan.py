@@ -152,7 +152,7 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
 
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return why a method cannot be used on a data set, for each such (method, data set)."""
+    """Return the pairs (method, data set) that cannot be run, each with the reason."""
     from lockstep_bench.bench.experiment.tasks import task_of
 
     _, protocol = protocol_of(request)

@@ -1,4 +1,4 @@
-"""From requests to the cells that are to be run and what is left out."""
+"""Resolves requests to the cells that are run, and to what is left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
     """Return the cells of requests, all of which are checked before anything is downloaded.
 
     Args:
-        requests: at least one request.
+        requests: the requests, at least one.
         data_dir: data folder; None for the default.
         fetch: True to download what is missing.
 
@@ -81,7 +81,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
 
 
 def _most_work_first(cells: list[Cell]) -> list[Cell]:
-    """Return the cells, most work first. Cells that differ in method and split alone are as much work."""
+    """Return the cells, most work first. Cells that differ only in method and split are equal work."""
     one_of_each = {(cell.dataset, cell.protocol.hash): cell for cell in cells}
     work = {key: cell.work for key, cell in one_of_each.items()}
     return sorted(cells, key=lambda cell: -work[cell.dataset, cell.protocol.hash])

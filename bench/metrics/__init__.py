@@ -53,7 +53,7 @@ def log_density(predictive: Predictive, y: Tensor) -> Tensor:
 
 
 def expected_log_density(predictive: Predictive, y: Tensor) -> float:
-    """Return 1/S sum_s log p_s(y), the mean over points, nats; arguments as of `log_density`.
+    """Return 1/S sum_s log p_s(y), the mean over points, nats; the arguments are those of `log_density`.
 
     Jensen's inequality makes it at most the mean of `log_density`.
     """

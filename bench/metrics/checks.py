@@ -39,7 +39,7 @@ def reals(values: Any, name: str, shape: str) -> np.ndarray:
 
     Args:
         values: an array, a tensor, or what NumPy makes an array of.
-        name: of the argument, for messages.
+        name: name of the argument, for messages.
         shape: the shape that is wanted, as in "(n,)" or "(n, C)", for messages and for the number of axes.
 
     Raises:
@@ -135,7 +135,7 @@ def predictive(given: Any, *kinds: type) -> int:
         kinds: types that are allowed; by default all.
 
     Raises:
-        TypeError: It is no such predictive, or holds no tensors of real numbers.
+        TypeError: It is of another type, or holds no tensors of real numbers.
         ValueError: Its parts have shapes that do not belong together.
         NoDistribution: Class probabilities do not sum to 1.
     """

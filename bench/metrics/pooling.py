@@ -23,7 +23,7 @@ class Pooled(NamedTuple):
         probabilities: (n, C), p.
         one_minus_confidence: (n,), 1 - max_c p(c).
         entropy: (n,), H[p] = -sum_c p(c) log p(c), nats.
-        mutual_information: (n,), of the class and the weights, H[p] - (1/S) sum_s H[p_s], nats.
+        mutual_information: (n,), that of the class and the weights, H[p] - (1/S) sum_s H[p_s], nats.
         disagreement: (n,), sum_c (1/S) sum_s (p_s(c) - p(c))^2 (VIFA paper, eq. 60).
     """
 

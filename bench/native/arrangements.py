@@ -29,8 +29,8 @@ def _zeros_with(window_of: Callable[..., Tensor], given: int) -> Callable[..., V
     """Return the rule of an operator that puts a tensor into zeros, at a window.
 
     Args:
-        window_of: of the zeros and the operator's last arguments.
-        given: how many arguments stand between the tensor and those.
+        window_of: maps the zeros and the operator's last arguments to the window.
+        given: number of the operator's arguments between the tensor and those.
     """
 
     def rule(nests: Nests, operation: Operation, part: View, *arguments: Any, **options: Any) -> View:

@@ -101,7 +101,7 @@ def run(command: Sequence[str], seconds: float, name: str) -> tuple[int, str]:
     Args:
         command: the command.
         seconds: limit, after which it is killed with all that it has started.
-        name: of what runs, for messages.
+        name: name of the program that runs, for messages.
 
     Raises:
         NoCompiler: if it cannot be started, or takes longer than the limit.
@@ -125,7 +125,7 @@ def killer(code: int) -> str:
     """Return which signal ended a process, in words; "" if none did.
 
     Args:
-        code: its exit code. A shell adds 128 to the number of the signal.
+        code: exit code of the process. A shell adds 128 to the number of the signal.
     """
     number = -code if code < 0 else code - 128
     if number not in set(signal.valid_signals()):
@@ -146,7 +146,7 @@ def _messages(process: subprocess.Popen[bytes], seconds: float) -> bytes:
     """Return the beginning and the end of what a process writes to standard error, once it has ended.
 
     Raises:
-        TimeoutExpired: if it has not ended within so many seconds.
+        TimeoutExpired: if it has not ended within `seconds`.
     """
     assert process.stderr
     pipe, deadline, first, last = process.stderr.fileno(), time.monotonic() + seconds, b"", b""

@@ -10,15 +10,15 @@ PER_NEST, PER_PRODUCT = 10, 40  # before and after the loops
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
 PER_WORD = 6  # of the generator of one replica, for two numbers
 WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice as long to compile
-CACHED_NUMBERS, BEYOND_CACHE = 1 << 16, 1.3  # of a block; with more of them, each step takes so much longer
+CACHED_NUMBERS, BEYOND_CACHE = 1 << 16, 1.3  # of a block; the factor by which steps of larger blocks take longer
 
 
 def steps(program: Program, layout: Layout, n_normals: int) -> float:
     """Return about how many SIMD values an update of one block computes, or moves in the time of one.
 
     Args:
-        program: of the update.
-        layout: of the memory; a block is one replica, or as many as there are lanes.
+        program: program of the update.
+        layout: layout of the memory; a block is one replica, or as many as there are lanes.
         n_normals: normal numbers that it draws per replica.
     """
     total = sum(_of_call(nest, layout) if nest.domain is None else _of_loops(nest, layout) for nest in program.nests)

@@ -15,11 +15,11 @@ ALIGNMENT = 128  # bytes, of the longest SIMD value
 
 @dataclass(frozen=True)
 class Layout:
-    """How the numbers of replicas lie in memory.
+    """Arrangement of the numbers of replicas in memory.
 
     Attributes:
         across: whether each lane holds another replica. Otherwise each lane holds another number of one replica.
-        lanes: of a single-precision value, W in C++.
+        lanes: number of lanes of a single-precision SIMD value, W in C++.
     """
 
     across: bool
@@ -49,7 +49,7 @@ class Layout:
 
         Args:
             domain: lengths of the loops.
-            views: what the nest reads and writes, of the domain's shape.
+            views: windows that the nest reads and writes, of the domain's shape.
             summed: axes over which the nest reduces. A sum over lanes would have another order, so it is none of them.
         """
         if self.across:

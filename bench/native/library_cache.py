@@ -30,7 +30,7 @@ def cache_folder() -> Path:
 
 
 def require_folder() -> Path:
-    """Return the folder of compiled loops, and make it for the user alone if it is not there.
+    """Return the folder of compiled loops. If it is missing, make it, accessible only to this user.
 
     Raises:
         NoCompiler: if others may write there.
@@ -56,7 +56,7 @@ def stored(key: str) -> Path | None:
     """Return the library that was stored under a key; None if there is none of this user's, still as it was written.
 
     Args:
-        key: of 32 hexadecimal digits.
+        key: the library's key, 32 hexadecimal digits.
     """
     for path in require_folder().glob(f"{key}-*.so"):
         if path.is_file() and _is_own(path) and path.name == _name(key, path.read_bytes()):

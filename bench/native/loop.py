@@ -53,9 +53,9 @@ class Loop:
     """The compiled updates of one phase.
 
     Attributes:
-        library: with the functions `run`, `width` and `workspace_bytes`.
+        library: library with the functions `run`, `width` and `workspace_bytes`.
         chains: leaves that exchange their memory with that of the next state of the first of them, after an update.
-        layout: of the memory.
+        layout: layout of the memory.
         full_batch: whether all updates read the same rows.
     """
 
@@ -65,7 +65,7 @@ class Loop:
     full_batch: bool
 
     def blocks_of(self, n_replicas: int) -> Lanes:
-        """Return the blocks of so many replicas."""
+        """Return the blocks of `n_replicas` replicas."""
         return Lanes(int(self.library.width()), n_replicas, self.layout.slack)
 
 
@@ -167,7 +167,7 @@ class Replicas:
         """Make updates, with as many threads as torch uses.
 
         Args:
-            loop: of their phase.
+            loop: loop of the updates' phase.
             rows: (U, R, L, M), rows of the minibatches of U updates.
             first_update: number of the first, 1 at the start of training.
         """

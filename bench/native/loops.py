@@ -29,7 +29,7 @@ class LoopWriter:
     """Writes nests; collects the constants that they read.
 
     Args:
-        layout: of the memory.
+        layout: layout of the memory.
 
     Attributes:
         constants: values that are the same for all replicas, and the names of their C++ arrays.
@@ -64,8 +64,8 @@ class _Block:
     """Lanes that one statement computes.
 
     Attributes:
-        offset: of the first from the loop's index, in numbers.
-        lanes: how many are in use.
+        offset: distance of the first lane from the loop's index, in numbers.
+        lanes: number of lanes in use.
     """
 
     offset: int = 0

@@ -161,7 +161,7 @@ def _constants(example: Any) -> Lowered:
 
 
 def _operands(arguments: Sequence[Any], dtype: torch.dtype) -> tuple[list[str], list[View]]:
-    """Return for each argument an expression of a type, and the operands that {0}, {1}, ... in them mean."""
+    """Return an expression of `dtype` for each argument, and the operands that {0}, {1}, ... in them stand for."""
     texts, operands = [], list[View]()
     for argument in arguments:
         if isinstance(argument, View):

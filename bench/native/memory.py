@@ -13,7 +13,7 @@ class Workspace:
     """Places for values, given out from the start of one piece of memory.
 
     Args:
-        layout: of the memory.
+        layout: layout of the memory.
 
     Attributes:
         size: bytes that are needed, divided by the layout's scale.
@@ -33,7 +33,7 @@ class Workspace:
         """Give places to all values of the nests that run at every update; return the declarations.
 
         Args:
-            program: of the update.
+            program: program of the update.
             homes: values that have memory elsewhere, and its C++ name.
         """
         lives = _lives(program.nests)
@@ -104,7 +104,7 @@ def _touched(statement: Statement) -> Iterator[Value]:
 
 
 def _lives(nests: Sequence[Nest]) -> dict[Value, tuple[int, int]]:
-    """Return for each piece of memory the numbers of the first and the last nest that touch it."""
+    """Return the numbers of the first and the last nest that touch each piece of memory."""
     lives: dict[Value, tuple[int, int]] = {}
     for number, nest in enumerate(nests):
         for statement in nest.statements:

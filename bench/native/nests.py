@@ -2,7 +2,7 @@
 
 Elementwise operations join the nest of their operands where every operand is known at the same index, so a chain of
 them is one loop whose intermediate numbers stay in registers. A reduction runs inside the nest of its operand. Parts of
-a concatenation are computed in place. What follows from hyper-parameters and constants alone goes to the nests that run
+a concatenation are computed in place. What depends only on hyper-parameters and constants goes to the nests that run
 once per call.
 """
 
@@ -22,7 +22,7 @@ class Nests:
     """Adds operations to a program.
 
     Args:
-        program: to which nests are added.
+        program: the program to which nests are added.
     """
 
     def __init__(self, program: Program):
@@ -36,8 +36,8 @@ class Nests:
         Args:
             text: C++ with {0}, {1}, ... for the operands.
             operands: each broadcasts to the shape.
-            shape: of the result.
-            dtype: of the result.
+            shape: shape of the result.
+            dtype: type of the result.
             fixed: whether it is computed once per call; by default if all operands are.
         """
         spread = [operand.broadcast(shape) for operand in operands]
@@ -60,8 +60,8 @@ class Nests:
         """Return a reduction over axes, without them.
 
         Args:
-            view: what is reduced.
-            axes: from 0, none of them twice.
+            view: the operand that is reduced.
+            axes: axes counted from 0, none of them twice.
             combine: C++ with {0} for the accumulator and {1} for the next number.
             start: C++ of the accumulator's first value.
         """
@@ -97,10 +97,10 @@ class Nests:
         """Return what a C++ statement writes.
 
         Args:
-            text: with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
+            text: C++ with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
             operands: windows that the statement reads.
-            shapes: of the results.
-            dtype: of the results.
+            shapes: shapes of the results.
+            dtype: type of the results.
             product: see `Call`.
             factorises: see `Call`.
         """
@@ -242,7 +242,7 @@ def bind(program: Program, state: Sequence[Value]) -> list[int | None]:
     nothing reads its old numbers later, so that less memory passes through the processor's cache.
 
     Args:
-        program: whose outputs are changed in place.
+        program: the program whose outputs are changed in place.
         state: leaves of the state.
 
     Returns:

@@ -1,4 +1,4 @@
-"""One operation of a graph, as rules see it, and what rules share.
+"""One operation of a graph, in the form that rules get, and helpers that rules share.
 
 A rule takes the nests to add to, the operation, and the operator's own arguments with windows in place of tensors. It
 returns a window onto the result, or a list of them.
@@ -21,7 +21,7 @@ class Operation:
     """One operation of a graph.
 
     Attributes:
-        node: of the graph.
+        node: the operation's node in the graph.
         examples: what every node computes on the example inputs.
     """
 

@@ -202,7 +202,7 @@ COMPARE = {
     getattr(getattr(aten, name), kind): symbol for name, symbol in COMPARISONS.items() for kind in ("Scalar", "Tensor")
 }
 
-# Operators whose result depends on the shape of their tensor alone.
+# Operators whose result depends only on the shape of their tensor.
 SHAPE_ONLY = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default, aten.new_zeros.default}
 
 # Operators that return their tensor, if its type stays the same.

@@ -29,10 +29,10 @@ MOST_ROWS = 1 << 32  # of an order; the numbers that are drawn have 32 bits
 
 
 class RowOrders:
-    """Draws orders.
+    """Draws random orders of rows.
 
     Args:
-        seed: of NumPy's PCG64.
+        seed: seed of NumPy's PCG64.
     """
 
     def __init__(self, seed: int):

@@ -59,14 +59,14 @@ def source_of(
     """Return the C++ source of a program.
 
     Args:
-        program: of one update.
+        program: program of one update.
         fixed: values that do not change during training.
         state: leaves of the state.
-        origins: for each leaf of the next state, the leaf in whose memory it is; None if that is memory of its own.
+        origins: leaf in whose memory each leaf of the next state is; None if that is memory of its own.
         index: row indices of the minibatches of an update.
         noise: random numbers of an update.
         count: number of the update.
-        layout: of the memory.
+        layout: layout of the memory.
     """
     workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
     block_pointers, homes = _leaves(program, fixed, state, origins, layout)
@@ -127,10 +127,12 @@ def _swaps(origins: Sequence[int | None]) -> list[str]:
 
 
 def chains(origins: Sequence[int | None]) -> list[list[int]]:
-    """Return in which order leaves exchange their memory with that of the next state of the first of them.
+    """Return the chains of leaves of the state that exchange their memory after an update, in the order of exchange.
+
+    Each chain exchanges memory with the next state of its first leaf.
 
     Args:
-        origins: for each leaf of the next state, the leaf in whose memory it is; None if that is memory of its own.
+        origins: leaf in whose memory each leaf of the next state is; None if that is memory of its own.
     """
     after = {origin: number for number, origin in enumerate(origins) if origin is not None and origin != number}
     found = []

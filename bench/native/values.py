@@ -22,18 +22,18 @@ class Value:
     """The result of one operation, contiguous in row-major order.
 
     Attributes:
-        shape: of one replica.
+        shape: shape of one replica's numbers.
         dtype: torch's.
         shared: whether it is data of all replicas, from which only rows are taken.
-        fixed: whether it follows from hyper-parameters and constants alone, and is computed once per call.
+        fixed: whether it depends only on hyper-parameters and constants, and is computed once per call.
         nest: number of the nest that computes it, the last one if several do; -1 of inputs and constants.
         first_nest: number of the first nest that computes a part of it; None if only one nest computes it.
-        domain: of the nest, if the value is known inside that nest at every index; None otherwise.
+        domain: domain of the nest, if the value is known inside that nest at every index; None otherwise.
         stored: whether anything reads it from memory.
         pointer: C++ name of its memory.
         home: a larger value whose memory contains this one, and the offset in it.
         overwritten: whether parts of it are written again after the nest that computes it.
-        constant: its numbers, the same for all replicas.
+        constant: numbers of a constant, the same for all replicas.
     """
 
     shape: Shape
@@ -60,10 +60,10 @@ class View:
     """A strided window onto a value.
 
     Attributes:
-        value: whose memory is read.
-        shape: of the window.
-        strides: in numbers, one per axis.
-        offset: in numbers.
+        value: the value whose memory is read.
+        shape: shape of the window.
+        strides: strides in numbers, one per axis.
+        offset: offset in numbers.
     """
 
     value: Value
@@ -158,7 +158,7 @@ class Call:
     """A C++ statement on the memory of whole values.
 
     Attributes:
-        text: with {0}, {1}, ... for the pointers of targets, then of operands.
+        text: C++ with {0}, {1}, ... for the pointers of targets, then of operands.
         targets: values that the statement writes.
         operands: windows whose first numbers the pointers show.
         product: rows, inner length and columns of a matrix product.
@@ -181,7 +181,7 @@ class Nest:
 
     Attributes:
         domain: lengths of the loops, none of them 1; None for a call.
-        statements: in the order of execution.
+        statements: statements in the order of execution.
     """
 
     domain: Shape | None

@@ -79,13 +79,13 @@ class LinearProblem(NamedTuple):
         After the N rows, the fits' data hold `probes`.
 
         Args:
-            method: of all fits.
-            updates: of each fit, by the protocol; chains have a length of their own.
+            method: method of all fits.
+            updates: number of updates of each fit, by the protocol; chains have a length of their own.
             batch_size: M, rows per minibatch.
             seeds: one per fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
-            dtype: of weights and arithmetic; single precision, as in a run, is trained natively.
-            hparams: of the method, such as `lr`, besides the two precisions.
+            dtype: type of weights and arithmetic; single precision, as in a run, is trained natively.
+            hparams: hyper-parameters of the method, such as `lr`, besides the two precisions.
         """
         hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}
         minibatches = updates * method.batches_per_update

@@ -14,7 +14,7 @@ class GaussianTarget:
     Args:
         mean: (D,) mean.
         covariance: (D, D) covariance, symmetric and positive semi-definite.
-        n_apart: number of weights, the last ones, that are compared by their mean alone (`Model.bias`).
+        n_apart: number of weights, the last ones, that are compared only by their mean (`Model.bias`).
     """
 
     def __init__(self, mean: np.ndarray, covariance: np.ndarray, n_apart: int = 0):

@@ -41,7 +41,7 @@ def exact(part: Part, seed: int) -> ReferencePosterior:
 
     Args:
         part: Training rows and model.
-        seed: Fixes the draws.
+        seed: Seed of the draws.
     """
     alpha, beta = part.prior_precision, part.noise_precision
     prior = np.full(part.x.shape[1], alpha)
@@ -62,7 +62,7 @@ def grid(part: Part, seed: int) -> ReferencePosterior:
 
     Args:
         part: Training rows and model.
-        seed: Fixes the draws.
+        seed: Seed of the draws.
     """
 
     def potentials(theta: np.ndarray) -> np.ndarray:

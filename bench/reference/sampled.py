@@ -60,7 +60,7 @@ def sampled(
     Args:
         part: Training rows and model.
         name: Name of the file, for people.
-        seed: Fixes the chains.
+        seed: Seed of the chains.
         probes: (n, P) standardised inputs at which a network's outputs are compared between chains.
         on_progress: Is called with the fraction that is done.
 

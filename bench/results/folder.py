@@ -6,7 +6,7 @@
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
     OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
-    OUT/own/NAME.json: description of an own table (`datasets.Table`), for the pages
+    OUT/own/NAME.json: description of a user's table (`datasets.Table`), for the pages
 
 A cell's file is written last, under a temporary name, and renamed. It is therefore complete or absent. Results are
 never rewritten.
@@ -122,7 +122,7 @@ class Results:
         write_atomically(content.encode(), self.out / "unavailable.json")
 
     def note_table(self, table: Table) -> None:
-        """Store for the page what an own table is."""
+        """Store the description of a user's own table, for the page."""
         write_atomically(table.to_json().encode(), self.out / "own" / f"{table.name}.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
@@ -142,7 +142,7 @@ class Results:
         """Refuse a folder with results of a newer version, whose cells this one would run again.
 
         Raises:
-            InvalidRequest: There are such results.
+            InvalidRequest: The folder has results of a newer version.
         """
         if newer := self._files.newer:
             raise InvalidRequest(
@@ -159,7 +159,7 @@ class Results:
         """Refuse a folder where something else is in the place of what a run writes, such as a link.
 
         Raises:
-            InvalidRequest: There is such a thing.
+            InvalidRequest: Something else is in the place of what a run writes.
         """
         try:
             str(self.out).encode()
@@ -174,7 +174,7 @@ class Results:
         """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
 
         Raises:
-            InvalidRequest: There is such a cell.
+            InvalidRequest: A cell's file would lie there.
         """
         opened = {"cells": ".parquet", "studies": ".json"}
         folders = {self.out / name: opened.get(name, "") for name in FOLDERS}

@@ -276,7 +276,7 @@ class CellResult(Record):
 
 
 def class_name(problem: BaseException) -> str:
-    """Return the name of an exception's class as rows have it: "module.Class", or "Class" if it is built in."""
+    """Return the name of an exception's class in rows: "module.Class", or "Class" if it is built in."""
     kind = type(problem)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

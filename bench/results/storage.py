@@ -38,6 +38,6 @@ def cannot_store(problem: BaseException, folders: Iterable[Path]) -> bool:
         return False
     if problem.errno in FULL:
         return True
-    # A method that may not read a file elsewhere fails alone.
+    # If a method may not read a file elsewhere, only its own cell fails.
     path = Path(os.path.abspath(str(problem.filename)))
     return problem.errno in FORBIDDEN and any(path.is_relative_to(os.path.abspath(folder)) for folder in folders)

@@ -1,8 +1,8 @@
 """Published weights of trained networks, as starting points of training.
 
-Images for such networks are standardised like all images here: per channel, by the statistics of the training part.
-Every set thereby gets the channel means and variances that the weights were trained with; ImageNet's constants would do
-so for ImageNet alone. Running statistics of batch normalisation in the file are not used
+Images for networks that start from them are standardised like all images here: per channel, by the statistics of the
+training part. Every set thereby gets the channel means and variances that the weights were trained with; ImageNet's
+constants would do so only for ImageNet. Running statistics of batch normalisation in the file are not used
 (`methods.networks.normalisation`).
 """
 
@@ -25,7 +25,7 @@ class Weights:
         name: key in `WEIGHTS`: network and training data.
         title: display name.
         origin: who trained the network, and where the weights were published.
-        licence: as stated by the publisher.
+        licence: licence as stated by the publisher.
         file: pinned file with a `state_dict`.
         base_url: https address that the path of the file continues.
     """

@@ -38,7 +38,7 @@ class Features(NamedTuple):
         x: float64 (N, P); NaN where a number is missing.
         notes: sentences for readers of results.
         warnings: sentences for the person who runs them.
-        dummies: for each column of texts its columns of x, of zeros and ones.
+        dummies: columns of x for each column of texts, which hold zeros and ones.
     """
 
     x: np.ndarray

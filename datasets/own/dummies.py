@@ -10,15 +10,15 @@ from lockstep_bench.datasets.records import Split
 
 
 def with_inputs(splits: Sequence[Split], x: np.ndarray, dummies: Sequence[Sequence[int]]) -> tuple[Split, ...]:
-    """Return splits with those inputs that a table without the other rows than their training rows would have.
+    """Return splits with the inputs that the table would have if it held only their training rows.
 
     A column of texts has one input for each text, one in all for two texts, and none for one. A row with a text that
     no training row has gets zeros.
 
     Args:
-        splits: of the N rows.
+        splits: splits of the N rows.
         x: (N, P), features of all rows.
-        dummies: for each column of texts its columns of x.
+        dummies: columns of x for each column of texts.
 
     Raises:
         InvalidTable: a split has no input.

@@ -40,11 +40,11 @@ def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
 
     Args:
         path: a .csv, .tsv or .parquet file.
-        layout: what a person says of the file.
+        layout: notation of the cells, given by the user.
 
     Raises:
-        InvalidTable: there is no such file, it cannot be read, two columns have one name, or a cell is no single number
-            or text.
+        InvalidTable: the file is missing or cannot be read, two columns have one name, or a cell is no single number or
+            text.
     """
     import pandas as pd
 

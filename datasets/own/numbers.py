@@ -28,7 +28,7 @@ class Numbers(NamedTuple):
     """A column of texts that are numbers.
 
     Attributes:
-        texts: of the column, (N,); missing where a cell is empty.
+        texts: (N,), texts of the column; missing where a cell is empty.
         values: (N,), float64; NaN where there is no number.
         placeholders: those of `texts` that stand for a missing number.
         others: those of `texts` that are neither numbers nor placeholders.
@@ -45,7 +45,7 @@ def read_numbers(texts: pd.Series, layout: Format = AS_FOUND) -> Numbers | None:
 
     Args:
         texts: (N,), without spaces around them; missing where a cell is empty.
-        layout: how numbers are written.
+        layout: notation of numbers.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Columns of an own table as a person checks them before a run: kind, what is remarkable, an example."""
+"""Columns of a user's own table, to be checked before a run: kind, remarks, an example."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class ColumnLine(NamedTuple):
     """A column in words.
 
     Attributes:
-        name: of the column.
+        name: name of the column.
         kind: number, category, or target.
-        how: how many different texts it has, and how many cells are missing; "" where there is nothing to say.
-        example: its first cell.
+        how: number of different texts, and of missing cells, in words; "" if there is nothing to say.
+        example: first cell of the column.
     """
 
     name: str

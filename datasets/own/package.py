@@ -1,4 +1,4 @@
-"""Package of an own table, which `python -m datasets new NAME` writes."""
+"""Package of a user's own table, which `python -m datasets new NAME` writes."""
 
 import importlib.util
 import json

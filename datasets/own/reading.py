@@ -29,10 +29,10 @@ class Column:
     """A column of a table as it is read.
 
     Attributes:
-        kind: what its cells are.
+        kind: kind of its cells.
         cells: (N,), numbers or texts; missing where there is none.
         numbers: the texts, where they are numbers.
-        spaced: texts that differ from another in spaces around them alone.
+        spaced: texts that differ from another only in spaces around them.
     """
 
     kind: Kind
@@ -50,8 +50,8 @@ def columns_of(frame: pd.DataFrame, layout: Format, classes: str | None = None) 
     """Return the columns of a table by name.
 
     Args:
-        frame: as `datasets.own.files.read_frame` returns it.
-        layout: what a person says of the cells.
+        frame: the table that `datasets.own.files.read_frame` returns.
+        layout: notation of the cells, given by the user.
         classes: a column that holds classes, if one does: where its texts are not all numbers, they are classes.
 
     Raises:
@@ -112,9 +112,9 @@ def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
     others, or if the target's name is one of its texts.
 
     Args:
-        frame: as `datasets.own.files.read_frame` returns it with names.
+        frame: the table that `datasets.own.files.read_frame` returns, with names.
         target: name of the column that is predicted.
-        layout: how numbers are written.
+        layout: notation of numbers.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Splits of an own table from a file: a table with a row for each of its rows, and a column for each split.
+"""Splits of a user's own table from a file: one line for each row of the table, and a column for each split.
 
 A cell says what the row is in the split: `train`, `test`, or nothing if it is left out.
 """

@@ -1,4 +1,4 @@
-"""Description of an own table, from which every process of a run reads the same data set."""
+"""Description of a user's own table, from which every process of a run reads the same data set."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Table:
     """A user's own table in a file, and what was found in it.
 
     Attributes:
-        name: of the data set.
-        title: for people.
+        name: name of the data set.
+        title: title for people.
         path: file of the table.
-        sha256: of the file's bytes.
+        sha256: SHA-256 of the file's bytes.
         target: column that is predicted.
-        task, n_classes, n_rows, n_features, n_splits, split_scheme, notes: as of `datasets.Source`.
-        decimal, thousands, na_values, no_header: as of `datasets.own.format.Format`.
+        task, n_classes, n_rows, n_features, n_splits, split_scheme, notes: see `datasets.Source`.
+        decimal, thousands, na_values, no_header: see `datasets.own.format.Format`.
         impute: "median" if missing values are filled, "" if there are none.
         splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
-        splits_sha256: of that file's bytes; "" if there is none.
+        splits_sha256: SHA-256 of the bytes of `splits_file`; "" if there is none.
         origin: who collected the data, and where they were published; "" for the names of file and column.
-        licence: as stated by the publisher.
+        licence: licence as stated by the publisher.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Table:
         """Return the data set's entry in the registry.
 
         Args:
-            command: as of `Source`; () for a set that an installed package registers.
+            command: see `Source`; () for a set that an installed package registers.
         """
         return Source(
             name=self.name,
@@ -174,7 +174,7 @@ def describe(
     Args:
         path: file of the table.
         target: column that is predicted.
-        name: of the data set; None for one made from the file's name.
+        name: name of the data set; None for one made from the file's name.
         task: "regression" or "classification"; None to infer it from the target.
         decimal: decimal separator of numbers; None for a point.
         thousands: separator between thousands; None for none.

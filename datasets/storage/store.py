@@ -44,7 +44,7 @@ class Availability(NamedTuple):
     Attributes:
         state: "ready", "missing", "damaged", or "broken" for a set whose entry point or listing cannot be used.
         reason: why the set cannot be loaded, or what is there.
-        remedy: what to do about it; "" for a set that is ready.
+        remedy: what a person can do about it; "" for a set that is ready.
     """
 
     state: Literal["ready", "missing", "damaged", "broken"]
@@ -101,7 +101,7 @@ def run_by(name: str, role: str) -> Iterator[None]:
 
     Args:
         name: the data set that the code provides.
-        role: what the code is to the set, such as "reader".
+        role: role of the code for the set, such as "reader".
     """
     try:
         yield
@@ -189,7 +189,7 @@ def remedy(source: Published, folder: Path) -> str:
 
 
 def _count(source: Published, folder: Path, missing: list[Fault]) -> str:
-    """Return in words how many of the files are there."""
+    """Return the number of files that are there, in words."""
     total = len(files_of(source, folder))
     present = total - len(missing)
     return f"{f'only {present}' if present else 'none'} of its {total} files"

@@ -6,8 +6,8 @@ tested with fewer than two common splits, where the data or the splits differ, a
 rows.
 
 All p-values are adjusted together by Holm's method. If nothing changed but noise, the probability that any number is
-reported as moved is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in one
-set alone has moved, whatever the test.
+reported as moved is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in only
+one set has moved, whatever the test.
 
 Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
 Where they do not, some source of randomness is not seeded; these cells are listed separately. Two cells have the same
@@ -191,13 +191,13 @@ def _wide(cells: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
 
 
 def _has_changed_data(keys: pd.Index, old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
-    """Return for each key whether the data of its data set, or the rows of a split, differ between the two."""
+    """Return True for each key if the data of its data set, or the rows of a split, differ between the two."""
     changed = set(_changed_datasets(old, new))
     return np.array([(suite, dataset) in changed for suite, dataset, *_ in keys], bool)
 
 
 def _changed_datasets(old: pd.DataFrame, new: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return (suite, data set) where the checksums of the data or of a split differ."""
+    """Return the pairs (suite, data set) where the checksums of the data or of a split differ."""
     key = ["suite", "dataset", "split"]
     sums = [cells[[*key, "data_sha256", "split_sha256"]].drop_duplicates() for cells in (old, new)]
     both = sums[0].merge(sums[1], on=key, suffixes=("", "_new"))
@@ -250,14 +250,14 @@ def _unsteady(pairs: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
 
 
 def _same_code(pairs: pd.DataFrame) -> pd.Series:
-    """Return for each pair whether its cells have the same code: by identity, or by commit where one has none."""
+    """Return True for each pair whose cells have the same code: by identity, or by commit where one has none."""
     identified = pairs["code_identity"].notna() & pairs["code_identity_new"].notna()
     clean = pairs["code_dirty"].eq(False) & pairs["code_dirty_new"].eq(False)
     return _equal(pairs, "code_identity").where(identified, clean & _equal(pairs, "code_revision"))
 
 
 def _equal(pairs: pd.DataFrame, name: str) -> pd.Series:
-    """Return for each pair whether its cells have the same value of a column; two nulls are the same."""
+    """Return True for each pair whose cells have the same value of a column; two nulls are the same."""
     old, new = pairs[name], pairs[f"{name}_new"]
     return (old == new) | (old.isna() & new.isna())
 

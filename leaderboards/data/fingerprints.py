@@ -10,7 +10,7 @@ numbers:
 3. If a cell (a board's method, split and seed) was run several times, the row of the code that was used last on the
    board is taken. Among rows of the same code (see `codes`), the one that finished last is taken.
 
-Rows of a board that differ otherwise (in code, seeds, devices) are all used; `wording.mixtures` reports such mixtures.
+Rows of a board that differ otherwise (in code, seeds, devices) are all used; `wording.mixtures` reports them.
 """
 
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 def decide(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
-    """Return the rows of `cells` that boards use, in their order, and the choices that left out the others."""
+    """Return the rows of `cells` that boards use, in their original order, and the choices that left out the others."""
     kept, choices = _without_copies(cells), []
     for kind, key, column in (("data", BOARD, "data_sha256"), ("split", [*BOARD, "split"], "split_sha256")):
         kept, left = _one_checksum(kept, kind, key, column)

@@ -20,12 +20,12 @@ class LongerTraining(NamedTuple):
     """A cell trained for as long as before, and for `factor` times as long, from the same seeds.
 
     Attributes:
-        suite, dataset, method, preset, protocol_hash, split, seed: of the cell.
-        factor: how many times as long.
-        nmll: of the test part, trained as long as before; nats.
-        nmll_longer: trained `factor` times as long; NaN where that diverged.
-        validation_nmll: mean over the folds of the search, trained as long as before.
-        validation_nmll_longer: trained `factor` times as long.
+        suite, dataset, method, preset, protocol_hash, split, seed: key of the cell.
+        factor: how many times as long the longer training is.
+        nmll: NMLL of the test part, trained as long as before; nats.
+        nmll_longer: NMLL of the test part, trained `factor` times as long; NaN where that diverged.
+        validation_nmll: mean validation NMLL over the folds of the search, trained as long as before.
+        validation_nmll_longer: mean validation NMLL, trained `factor` times as long.
     """
 
     suite: str
@@ -72,10 +72,10 @@ def longer_trainings(rows: pd.DataFrame) -> list[LongerTraining]:
 
 
 def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells, whose diagnostics say whether a fit had settled also where only its repetition says so.
+    """Return the cells, with diagnostics of convergence taken from repetitions where a cell has none itself.
 
-    Cells of before the objective was recorded need not be tuned again: the comparison that was trained for as long as
-    before has their hyper-parameters and seeds. It is trusted if its NMLL is within `SAME_NMLL` of theirs.
+    Cells from before the objective was recorded need not be tuned again. A repetition with `factor` 1 has the cell's
+    hyper-parameters, seeds and length. It is trusted if its NMLL is within `SAME_NMLL` of the cell's.
 
     Args:
         cells: columns of `shared.schema.CELLS`.

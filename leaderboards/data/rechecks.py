@@ -28,13 +28,13 @@ class Again(NamedTuple):
     """A kept cell and its repetition.
 
     Attributes:
-        suite, dataset, method, preset, protocol_hash, split, seed: of the cell.
+        suite, dataset, method, preset, protocol_hash, split, seed: key of the cell.
         metric: the one that is compared.
-        kept, new: its values; `new` is None if the repetition has none.
+        kept, new: values of the metric; `new` is None if the repetition has none.
         noise: the largest difference that counts as noise.
         kept_identity, new_identity: `code_identity` of the two rows; None if unknown.
         outcome: a key of `OUTCOMES`.
-        problem: why there is no row, of a cell that was not run.
+        problem: why a cell that was not run has no row.
     """
 
     suite: str
@@ -59,7 +59,7 @@ class Recheck(NamedTuple):
 
     Attributes:
         finished_at: ISO 8601, UTC.
-        code_revision: of the code that ran the cells again; "" if nothing ran.
+        code_revision: revision of the code that ran the cells again; "" if nothing ran.
         drawn_from: number of rows that could have been drawn.
         draw: seed of the draw.
         cells: those that were drawn.

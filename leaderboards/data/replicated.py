@@ -8,7 +8,7 @@ from lockstep_bench.shared.papers.entries import Entry, entries
 
 
 class Apart(NamedTuple):
-    """Results in two parts, which differ in `cells` and `choices` alone.
+    """Results in two parts, which differ only in `cells` and `choices`.
 
     Attributes:
         replications: rows that were run for entries of `shared.papers`.
@@ -23,7 +23,7 @@ def set_apart(results: Leaderboard, made_for: Iterable[Entry] | None = None) -> 
     """Return results with the rows of replications apart.
 
     Args:
-        results: as read.
+        results: results as they were read.
         made_for: the entries; None for those of `shared.papers`.
     """
     presets = {entry.rows for entry in (entries() if made_for is None else made_for)}

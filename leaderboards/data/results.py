@@ -36,7 +36,7 @@ class Leaderboard(NamedTuple):
     """Contents of results folders.
 
     Attributes:
-        folders: as given.
+        folders: the folders as they were given.
         cells: one row per cell, columns `frames.TIMED_ROWS`; times only where they are uncontended; convergence also
             from repetitions (`longer.with_convergence`).
         choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.

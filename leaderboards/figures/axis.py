@@ -38,9 +38,9 @@ class Axis(NamedTuple):
 
         Args:
             bottom: height of the field in pixels, from the top to the axis.
-            title: of the axis.
+            title: title of the axis.
             most: largest number of intervals between ticks.
-            zero: value at which a stronger line is drawn, with or without a tick; None for no such line.
+            zero: value at which a stronger line is drawn, with or without a tick; None for no stronger line.
         """
         ticks = [v for v in MaxNLocator(most).tick_values(self.low, self.high) if self.holds(v)]
         decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in ticks), default=0)

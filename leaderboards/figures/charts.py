@@ -39,7 +39,7 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
 
     Args:
         points: index method, columns cost and quality.
-        labels: of the two axes.
+        labels: titles of the two axes.
         low_is_good: whether low quality values are good.
         key: prefix of ids, unique within a page.
     """

@@ -24,9 +24,9 @@ class DotRow(NamedTuple):
     Attributes:
         label: name of the method or data set.
         values: one per split.
-        mean: of `values`; NaN where there is none.
+        mean: mean of `values`; NaN where there is none.
         stderr: standard error of `mean`; NaN where there is none.
-        published: (value, standard error) of each published number.
+        published: pairs (value, standard error), one for each published number.
     """
 
     label: str
@@ -42,7 +42,7 @@ def dot_plot(rows: list[DotRow], axis_title: str, zero: bool = False) -> Markup:
     Values off the scale are printed beside an arrow.
 
     Args:
-        rows: from top to bottom.
+        rows: rows from top to bottom.
         axis_title: title of the horizontal axis.
         zero: whether values are differences. If so, a line is drawn at 0 and outliers are cut at both ends.
     """
@@ -98,7 +98,7 @@ def scale(rows: list[DotRow], zero: bool = False) -> tuple[float, float]:
     therefore does not compress all others. No low value is cut, because low is good.
 
     Args:
-        rows: of the plot.
+        rows: rows of the plot.
         zero: whether values are differences. If so, low values are cut too, and the axis includes 0.
     """
     shown = [v for row in rows for v in _all_values(row) if np.isfinite(v)]

@@ -32,9 +32,9 @@ class ForestColumn(NamedTuple):
     """One column of a forest plot.
 
     Attributes:
-        title: of the axis.
+        title: title of the axis.
         estimates: one per method.
-        zero: value at which a stronger line is drawn; None for no such line.
+        zero: value at which a stronger line is drawn; None for no stronger line.
     """
 
     title: str
@@ -47,8 +47,8 @@ def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) ->
 
     Args:
         labels: one per row.
-        ahead: by row, whether it is drawn in the highlight colour.
-        columns: from left to right.
+        ahead: whether each row is drawn in the highlight colour.
+        columns: columns from left to right.
     """
     bottom = LINE * len(labels)
     fields = []
@@ -65,8 +65,8 @@ def alone(estimate: ForestEstimate, axis: Axis, is_ahead: bool) -> Markup:
     """Return one estimate with its interval and the line at 0, for a table's cell.
 
     Args:
-        estimate: what is drawn.
-        axis: that all cells of the column share.
+        estimate: the estimate that is drawn.
+        axis: the axis that all cells of the column share.
         is_ahead: whether it is drawn in the highlight colour.
     """
     zero = f'<line class="zero" x1="{axis.at(0.0)}" x2="{axis.at(0.0)}" y1="0" y2="{LINE}"/>'

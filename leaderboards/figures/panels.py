@@ -70,7 +70,7 @@ def panels(
     Args:
         methods: names, in reading order.
         draw_panel: function that returns the SVG elements of a method, placed by `scale`.
-        scale: of all panels.
+        scale: scale of all panels.
         ticks: values with a label on the horizontal and on the vertical axis.
         labels: titles of the horizontal and of the vertical axis; "" for none.
         legend: pairs of CSS classes and meaning, as in ("line ours dashed", "by entropy").

@@ -34,7 +34,7 @@ def grid(panels: list[Panel], guide: Sequence[tuple[float, float]] = ()) -> Mark
     """Return HTML of all panels, one SVG each, which wrap to the width of the page.
 
     Args:
-        panels: in reading order.
+        panels: panels in reading order.
         guide: points (x, y) of a dashed line in every panel, which shows the ideal result; none by default.
     """
     frame = f'<rect class="frame" y="{TITLE}" width="{SIDE}" height="{HEIGHT}"/>'

@@ -21,8 +21,8 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
     Args:
         points: columns method, seconds and score; the points of a method in the order of its line.
         methods: every method of a page, so that each has the same colour and dashes in all its figures.
-        title: of the figure.
-        label: of the vertical axis.
+        title: title of the figure.
+        label: title of the vertical axis.
         key: prefix of ids, unique within a page.
     """
 

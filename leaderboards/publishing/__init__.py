@@ -2,7 +2,7 @@
 
 Imports `leaderboards.site` and below.
 
-Everything follows from the results alone: publishing the same results again gives the same bytes, and no new commit.
+The results determine everything: publishing the same results again gives the same bytes, and no new commit.
 """
 
 import tempfile

@@ -32,7 +32,7 @@ def drawn(rows: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
     Args:
         rows: result of `population`.
         n: number of rows.
-        seed: of the draw.
+        seed: seed of the draw.
     """
     rng = np.random.default_rng(seed)
     left = rows

@@ -28,9 +28,9 @@ def recheck(
     Args:
         rows: all rows of the folder, with the times as they were recorded.
         n: number of cells.
-        seed: of the draw.
+        seed: seed of the draw.
         run: runs a cell again and returns its row.
-        tell: is called with each cell as soon as it was run.
+        tell: called with each cell as soon as it was run.
     """
     every = population(rows)
     cells, codes = [], set()

@@ -62,8 +62,14 @@ class JudgedClaim(NamedTuple):
     def verdict(self) -> str:
         """Return one verdict over all data sets.
 
-        It holds if it holds on all of them, "holds in part" if it is undecided on some, is contradicted if it holds on
-        none and is contradicted on some, and is "mixed" if it does both.
+        Data sets where the claim was not run do not count. The claim
+
+        - holds if it holds on all data sets;
+        - holds in part if it holds on some and is undecided on the others;
+        - is mixed if it holds on some and is contradicted on some;
+        - is contradicted if it is contradicted on some and holds on none;
+        - is undecided if it is undecided on all;
+        - is not run if no data set is left.
         """
         count = self._count()
         if not self._run():
@@ -104,8 +110,8 @@ def judge_claim(
         claim: what is claimed.
         dataset: name of the data set.
         left: metric of the left method by split, for the splits that finished.
-        right: that of the right method; not read where the claim names a constant.
-        ratio: of the data set's split scheme (`leaderboards.stats.dependence`).
+        right: metric of the right method by split; not read where the claim names a constant.
+        ratio: ratio of the data set's split scheme (`leaderboards.stats.dependence`).
     """
     other = dict.fromkeys(left, claim.value) if claim.value is not None else right
     shared = sorted(left.keys() & other.keys())

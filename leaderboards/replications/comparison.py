@@ -32,16 +32,16 @@ class Compared(NamedTuple):
     """A published number beside the measured one.
 
     Attributes:
-        dataset, method, metric: names here.
+        dataset, method, metric: our names.
         statistic: "mean" or "median"; "ratio" for a time divided by that of the method `over`.
-        over: that method; "" for other statistics.
-        theirs: published.
-        ours: measured; its value is NaN if there is none.
+        over: method of the dividing time; "" for other statistics.
+        theirs: the published number.
+        ours: the measured number; its value is NaN if there is none.
         judgement: None if the two are not compared.
         differs: whether it differs after Holm's correction for all numbers of the entry.
         reason: why the two are not compared; "" if they are.
-        missing: what is missing from ours, in words; "" for nothing.
-        note: what published.csv notes about the number.
+        missing: what our number lacks, in words; "" for nothing.
+        note: the note on the number in published.csv.
     """
 
     dataset: str
@@ -77,9 +77,9 @@ class Replication(NamedTuple):
         cells: number of rows that were run for it.
         failures: number of these that did not finish.
         earlier: number of rows of earlier protocols, which are left out.
-        gaps: what is missing of its runs.
-        compared: its published numbers.
-        claims: its claims.
+        gaps: what the entry's runs lack, in words.
+        compared: published numbers of the entry.
+        claims: claims of the entry.
     """
 
     entry: Entry

@@ -54,7 +54,7 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: the estimate.
-        stderr: its standard error; NaN if unknown.
+        stderr: standard error of the value; NaN if unknown.
         n: number of splits or runs behind it; NaN if unknown.
     """
 
@@ -85,7 +85,7 @@ def estimate(values: Sequence[float], statistic: str) -> Estimate:
     """Return the mean or median of one value per split, with its standard error; NaN for fewer than two splits.
 
     Args:
-        values: at least one.
+        values: at least one value.
         statistic: "mean" or "median".
     """
     array = np.asarray(values, float)
@@ -123,7 +123,7 @@ def judge_ratio(ours: float, theirs: float) -> Judgement:
 
 
 def family_wise(judgements: Sequence[Judgement]) -> list[bool]:
-    """Return for each judgement of an entry whether it differs after Holm's correction for all of them.
+    """Return True for each judgement of an entry that differs after Holm's correction for all of them.
 
     Judgements without a p-value are not adjusted: they differ if their verdict says so.
     """

@@ -19,15 +19,15 @@ class Line(NamedTuple):
         dataset, method: names.
         metric: title of the quantity.
         meaning: one sentence on it.
-        theirs, their_stderr: as the paper prints them.
+        theirs, their_stderr: published number and standard error, as the paper prints them.
         their_n: number of splits or runs in words.
-        ours, stderr: as printed.
+        ours, stderr: measured number and standard error, as printed.
         n: number of splits in words.
         difference: measured minus published, in joint standard errors, or in percent of the published number.
         verdict: "agrees", "higher" or "lower", which ours is, or "".
         marked: whether it differs after Holm's correction for all numbers of the entry.
-        rule: how it was judged, if not in the usual way.
-        missing: what is missing of ours.
+        rule: how the number was judged, if not in the usual way.
+        missing: what our number lacks, in words.
     """
 
     dataset: str

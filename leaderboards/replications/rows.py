@@ -92,7 +92,7 @@ class ReplicationRows:
         """Return a metric by split, the mean over seeds, of rows that finished; splits without a value are left out.
 
         Args:
-            suite: whose rows are taken where the method was run on the data set in several.
+            suite: the suite whose rows are taken, where the method was run on the data set in several.
             dataset: name of the data set.
             method: name of the method.
             metric: a column, or a key of the diagnostics.

@@ -25,7 +25,7 @@ class Scenario:
     """Parameters of the distribution of simulated leaderboards. Sizes are in standard deviations over splits.
 
     Attributes:
-        name: in words.
+        name: name in words.
         effect: standard deviation of a method's own effect on a data set, drawn anew for each data set.
         gap: how much better the first methods are than the others.
         better: share of the methods that are better by the gap; at least one is.
@@ -39,7 +39,7 @@ class Scenario:
         wide: share of the methods whose effects are larger by `spread`; None for factors from 1 to `spread`,
             log-uniformly over methods.
         families: number of families whose methods have equal factors and effects of correlation 0.9; 0 for none.
-        scale: of all losses of the first data set, relative to those of the others.
+        scale: factor on all losses of the first data set, relative to those of the others.
     """
 
     name: str

@@ -25,12 +25,12 @@ class Kept(NamedTuple):
         false_over_sets: leaderboards with a false verdict over data sets.
         false_on_sets: share of the data sets with a false verdict.
         difference_over_sets: share of the 95 % intervals of differences over data sets that cover the true one.
-        difference_on_sets: the same on one data set.
+        difference_on_sets: share of the 95 % intervals of differences on one data set that cover the true one.
         rank_sets: leaderboards whose sets of ranks over data sets all cover.
         found_over_sets: share of the truly worse methods with the verdict "worse" over data sets; NaN without any.
-        found_on_sets: the same on one data set.
+        found_on_sets: share of the truly worse methods with the verdict "worse" on one data set; NaN without any.
         leader_probability: mean probability of the method that is most probably the best.
-        leader_right: how often that method is the best; NaN where all are.
+        leader_right: share of leaderboards on which that method is truly the best; NaN where all are.
     """
 
     scenario: str
@@ -69,10 +69,10 @@ def promises(scenario: Scenario, size: BoardSize, repeats: int, seed: int = 0) -
     """Return how often each promise holds on leaderboards that are drawn at random.
 
     Args:
-        scenario: how they are drawn.
-        size: of each.
+        scenario: distribution that the leaderboards are drawn from.
+        size: size of each leaderboard.
         repeats: number of leaderboards.
-        seed: of the draws.
+        seed: seed of the draws.
     """
     rng = np.random.default_rng(seed)
     judged = [_judged(draw(scenario, size, rng), size.ratio) for _ in range(repeats)]
@@ -85,9 +85,9 @@ def promises_on_residuals(observed: Residuals, repeats: int, seed: int = 0) -> K
     """Return how often verdicts are false on leaderboards drawn from residuals, whose methods are equally good.
 
     Args:
-        observed: of real results.
+        observed: residuals of real results.
         repeats: number of leaderboards.
-        seed: of the draws.
+        seed: seed of the draws.
     """
     rng = np.random.default_rng(seed)
     n_methods = observed.of_datasets.shape[1]
@@ -157,7 +157,7 @@ def _any_false(verdicts_given: list[str], truth: np.ndarray) -> float:
 
 
 def _found(verdicts_given: list[str], truth: np.ndarray) -> float:
-    """Return the share of truly worse methods that are called so; NaN without any."""
+    """Return the share of truly worse methods with the verdict "worse"; NaN without any."""
     rivals = truth > truth.min()
     called = np.array([verdict == "worse" for verdict in verdicts_given])
     return float(called[rivals].mean()) if rivals.any() else float("nan")

@@ -25,9 +25,9 @@ class Residuals(NamedTuple):
     """Residuals of real results.
 
     Attributes:
-        of_datasets: (D, M).
-        of_splits: (S, M) on each data set that has `FEWEST_SPLITS` splits.
-        ratios: of the split schemes of the latter.
+        of_datasets: (D, M), residuals over data sets.
+        of_splits: (S, M), residuals over splits on each data set that has `FEWEST_SPLITS` splits.
+        ratios: ratio of the split scheme of each data set in `of_splits`.
     """
 
     of_datasets: np.ndarray
@@ -39,7 +39,7 @@ def residuals(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Resi
     """Return the residuals of the representatives of the families (`families`) that did not fail.
 
     Args:
-        cells: with labelled presets.
+        cells: cells with labelled presets.
         suite: name of the suite.
         preset: label of the preset.
         metric: a column that has a direction in which it is better.

@@ -41,7 +41,7 @@ def method_page(name: str) -> str:
 
 
 def further_page(page: str, number: int) -> str:
-    """Return the file name of a page's further page, numbered from 1."""
+    """Return the file name of further page `number` of a page, counted from 1."""
     return f"{page.removesuffix('.html')}~{number}.html"  # a character that no slug has
 
 

@@ -73,7 +73,7 @@ class CellDetails(NamedTuple):
         several_seeds: whether the rows have different seeds.
         commands: commands that run the splits again.
         facts: provenance, by name.
-        errors: (which splits, status, text), one for each distinct error.
+        errors: tuples (splits in words, status, text), one for each distinct error.
     """
 
     method: str
@@ -100,7 +100,7 @@ def cell_details(
     Rows are dictionaries, not frames: a site has hundreds of these, and pandas is slow on small frames.
 
     Args:
-        rows: in the order of their splits.
+        rows: rows in the order of their splits.
         names: metrics to show.
         flagged: splits of the data set that are not ranked, and why.
         original: protocol of the unmodified preset, where it is known.

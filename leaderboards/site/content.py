@@ -89,12 +89,12 @@ class Site:
     Rows that were run for tables of papers are in `replications`, and nowhere else.
 
     Attributes:
-        results: as read, without these rows.
-        cells: with labelled presets (`summary.with_labelled_presets`).
+        results: results as they were read, without these rows.
+        cells: cells with labelled presets (`summary.with_labelled_presets`).
         splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
         replications: every table and figure of `shared.papers` beside its rows.
-        replicated: results with the rows of these alone.
+        replicated: results with only these rows.
         published: published numbers.
         sources: sources of published numbers, filled as boards are made.
     """
@@ -164,13 +164,13 @@ class Site:
 
     @cached_property
     def splits_of(self) -> Parts:
-        """Rows of `splits` of each board; a board where nothing finished has none."""
+        """Rows of `splits` by board. A board without a finished cell is not a key."""
         return Parts(self.splits)
 
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods on each data set by one metric, computed at the first call.
 
-        Only rankings by metrics that order methods (`LEADS`) say what further results would settle.
+        Only rankings by metrics that order methods (`LEADS`) say what further results would decide.
         """
         key = suite, preset, name
         if key not in self._rankings:
@@ -186,7 +186,7 @@ class Site:
 
     @cached_property
     def summary_of(self) -> Parts:
-        """Rows of `summary` of each board."""
+        """Rows of `summary` by board."""
         return Parts(self.summary)
 
     @cached_property

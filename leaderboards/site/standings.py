@@ -84,11 +84,11 @@ def standings_of(
     """Return the standings by a metric, which must have a direction in which it is better.
 
     Args:
-        cells: with labelled presets.
+        cells: cells with labelled presets.
         suite: name of the suite.
         preset: label of the preset.
         metric: name of the metric.
-        rankings: of all methods by this metric, by data set.
+        rankings: ranking of all methods by this metric, for each data set.
     """
     table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
     wins = win_rates(table)

@@ -18,7 +18,7 @@ SHARES = (np.arange(200) + 0.5) / 200  # grid of B
 
 
 def best_probabilities(losses: np.ndarray, ratio: float = 0.0, n_draws: int = N_DRAWS) -> np.ndarray:
-    """Return for each of M methods the posterior probability of the smallest effect; they add up to 1.
+    """Return the posterior probabilities that each of M methods has the smallest effect; they add up to 1.
 
     Args:
         losses: (n, M), low is good; NaN are failures and share the last ranks.

@@ -34,7 +34,7 @@ class ComparisonOptions(TypedDict, total=False):
         datasets: those to use; all by default.
         families: whether one method represents each family, where no methods are named; true by default.
         reference: method that differences refer to; `REFERENCE` by default.
-        power: whether to say how probable it is that a method is the best, and what further results would settle; true
+        power: whether to say how probable it is that a method is the best, and what further results would decide; true
             by default. It takes most of the time.
     """
 
@@ -54,7 +54,7 @@ class ComparisonRequest(NamedTuple):
         methods: those that were named; empty if none were.
         reference: method that differences refer to.
         notes: sentences on flagged splits, and if one method represents each family.
-        power: as of `ComparisonOptions`.
+        power: see `ComparisonOptions`.
     """
 
     rows: pd.DataFrame
@@ -101,7 +101,7 @@ class SplitScores(NamedTuple):
     Attributes:
         scores: values of the metric (S, M), NaN where a method failed.
         reference: values of the reference (S,); NaN where it has none.
-        ratio: of the split scheme.
+        ratio: ratio of the split scheme.
         by_median: whether the median over splits represents a method, and not the mean.
     """
 
@@ -241,11 +241,11 @@ def _result(
     """Return the comparable results, with notes on the reference and on untested data sets.
 
     Args:
-        requested: what was asked for.
+        requested: the request.
         notes: sentences on what was left out.
         methods: names.
         goal: values that are good.
-        scores: by data set, `SplitScores.scores` and `SplitScores.reference`.
+        scores: `SplitScores.scores` and `SplitScores.reference` of each data set.
         by_ratio: ratio of each data set's splits.
     """
     by_dataset = {

@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
 
     Attributes:
         worse: the row's method is significantly worse than the column's, bool.
-        level: of single one-sided comparisons where Holm's method stopped.
+        level: level of single one-sided comparisons where Holm's method stopped.
         differences: mean loss of the row's method less that of the column's.
         spread: standard deviation of the difference over splits.
         n_splits: S.
@@ -44,9 +44,9 @@ class Pairs(NamedTuple):
     ratio: float
 
     def detectable(self) -> np.ndarray:
-        """Return for each method the smallest difference to another one that has an 80 % chance to be distinguished.
+        """Return the smallest distinguishable difference of each method to another one, at a power of 80 %, (M,).
 
-        The median over the other methods (M,); inf if nothing is tested.
+        The median over the other methods; inf if nothing is tested.
         """
         n = effective(self.n_splits, self.ratio)
         if not (n >= FEWEST_EXPERIMENTS and np.isfinite(self.spread).any()):
@@ -55,7 +55,7 @@ class Pairs(NamedTuple):
         return typical / sqrt(n) * detectable_errors(n - 1, self.level)
 
     def needed(self, row: int, column: int) -> float:
-        """Return how many splits detect a difference as large as the one seen with a probability of 80 %.
+        """Return the number of splits that detects the observed difference with a power of 80 %.
 
         inf if no number does; NaN where nothing is tested.
         """
@@ -77,7 +77,7 @@ def all_pairs(losses: np.ndarray, ratio: float, asked: np.ndarray | None = None)
 
     Args:
         losses: (S, M); a method with a NaN or an infinity is not tested.
-        ratio: of the split scheme (`dependence`); nothing is tested where it is NaN.
+        ratio: ratio of the split scheme (`dependence`); nothing is tested where it is NaN.
         asked: booleans (M, M), the pairs to test; None for all.
     """
     n_splits, n_methods = losses.shape

@@ -25,7 +25,7 @@ from lockstep_bench.leaderboards.stats.significance import ALPHA
 LEVEL = 1 - ALPHA
 POWER = 0.8
 Z_OF_POWER = float(scipy.special.ndtri(POWER))
-MOST = 10_000  # splits or data sets, beyond which a question counts as not to be settled
+MOST = 10_000  # splits or data sets, beyond which a question counts as not to be decided
 QUANTILES = (np.arange(1000) + 0.5) / 1000
 ROUNDING = 1e-9  # spread of differences, relative to their mean, up to which they count as equal
 FEWEST_SPLITS = 5  # with fewer, chance alone makes all of them agree more often than one time in 20
@@ -35,7 +35,7 @@ class Mean(NamedTuple):
     """A mean difference with its 95 % interval; every number is NaN where it is unknown.
 
     Attributes:
-        mean: of the n differences.
+        mean: mean of the n differences.
         stderr: corrected standard error.
         low: lower end of the interval.
         high: upper end of the interval.
@@ -72,9 +72,10 @@ class Mean(NamedTuple):
         return self._spread * sqrt(self.ratio) * detectable_errors(inf, alpha / 2)
 
     def needed(self, alpha: float = ALPHA) -> float:
-        """Return the smallest n that detects a true difference as large as the mean with a probability of 80 %.
+        """Return the smallest number of differences n that detects the observed mean with a power of 80 %.
 
-        inf where no n is enough, because the ratio keeps the standard error up, and where the mean is 0.
+        Returns inf if the mean is 0 or no n suffices: with a ratio r > 0, the standard error never falls below s
+        sqrt(r), where s is the standard deviation of the differences. NaN if the standard error is unknown.
         """
         if isnan(self.stderr):
             return nan
@@ -181,7 +182,7 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
     room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
     if room * MOST <= 1:
         return inf
-    fewest = max(ceil(1 / room) - 1, 1)  # which do not settle it
+    fewest = max(ceil(1 / room) - 1, 1)  # which do not decide it
     sizes = range(fewest + 1, MOST)
     guess = sizes.start + bisect_left(
         sizes, True, key=lambda n: effect / sqrt(1 / n + ratio) >= _about_detectable(df(n), alpha)

@@ -84,6 +84,6 @@ def key_of(cell: CellId) -> Key:
 
 
 def file_name(text: str) -> str:
-    """Return a name as a published file has it, without suffix; of a very long one the beginning and a hash."""
+    """Return a name as in published files, without suffix; for a very long one, its beginning and a hash."""
     name = quote(text, safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}~{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -123,11 +123,11 @@ def paired(
 
 
 def _tables(rows: pd.DataFrame, values: np.ndarray, finished: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `Paired.observed` and `Paired.tried`. One pass over numbers: a site asks for a hundred such tables.
+    """Return `Paired.observed` and `Paired.tried` in one pass over numbers: a site asks for a hundred of these tables.
 
     Args:
         rows: columns `KEYS`.
-        values: of the metric, NaN where there is none.
+        values: values of the metric, NaN where there is none.
         finished: whether the row has the status "ok".
     """
     numbered = [pd.factorize(rows[name], sort=True) for name in KEYS]

@@ -9,7 +9,7 @@ verdicts mean and how often they are wrong.
   differences.
 
 Where splits are along features (`schemes`), the median over splits represents a method on a data set, and the median of
-its differences its difference to the reference. On such a data set by itself, tests and intervals are those of means.
+its differences its difference to the reference. On a single such data set, tests and intervals are those of means.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,16 +47,16 @@ class Ranked(NamedTuple):
         mean_rank: mean over data sets of its rank by the mean over splits, or by the median where splits are along
             features; failures share the last ranks.
         rank_low: the best rank that the results leave open, at 95 % for all methods together.
-        rank_high: the worst such rank.
+        rank_high: the worst rank that the results leave open.
         difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`; over those
-            on which neither failed on a split. NaN for the reference, and where there is no such data set.
+            on which neither failed on a split. NaN for the reference, and if there is no data set left.
         low: lower end of the 95 % interval of `difference`, for this method alone.
         high: upper end.
         p_best: probability that it is the best (`best_probability`).
         verdict: one of `verdicts.VERDICTS`.
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
-        n_failed: on how many of them it has no value.
+        n_failed: number of these splits on which it has no value.
         n_compared: number of data sets (on one data set: splits) behind `difference`; 0 without one.
         detectable: the smallest difference to the reference that the interval would have excluded 0 for, with 80 %
             probability.
@@ -68,7 +68,7 @@ class Ranked(NamedTuple):
             that of the metric. inf if none would.
         verdict_needed: data sets (on one data set: splits) that would tell the method from the leader, with 80 %
             probability, if they differ as much as they do here; the leader, from the next one. inf if no number would;
-            NaN where the place is settled, and for failures.
+            NaN where the place is decided, and for failures.
     """
 
     method: str
@@ -96,12 +96,13 @@ class Ranking(NamedTuple):
     """A ranking of methods.
 
     Attributes:
-        rows: of each method, the best mean rank first; on one data set, of those that were run on most of its splits.
-        unit: of differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
+        rows: the row of each method, the best mean rank first; on one data set, of those that were run on most of its
+            splits.
+        unit: unit of the differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
         reference: method that differences refer to; "" without one.
         datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
-        ranks: by method, its rank on each of `datasets`.
+        ranks: ranks of each method on `datasets`.
         fewer: on one data set, rows of the methods that were run on fewer splits, the most splits first. Each has its
             place among all methods that were run on its splits, on these splits.
     """
@@ -155,8 +156,9 @@ def rank_on_datasets(
 ) -> dict[str, Ranking]:
     """Return a separate ranking for each data set. On 95 % of data sets no mark is false.
 
-    A method that was not run on a data set is missing from its ranking alone. One that was run on fewer splits of it is
-    in `Ranking.fewer`; the promise is made again for its comparisons. Args and errors are those of `rank`.
+    A method that was not run on a data set is missing only from that data set's ranking. One that was run on fewer
+    splits of it is in `Ranking.fewer`; the promise is made again for its comparisons. Args and errors are those of
+    `rank`.
     """
     return _on_each(request(cells, suite, preset, metric, **options))
 
@@ -189,9 +191,9 @@ class _Places(NamedTuple):
     """Comparisons of the methods with each other.
 
     Attributes:
-        losses: of the means over splits (D, M); NaN for failures.
+        losses: mean losses over splits (D, M); NaN for failures.
         worse: booleans (M, M), the row's method is significantly worse than the column's.
-        probability: of being the best (M,).
+        probability: probability of being the best (M,).
         detectable: `Ranked.verdict_detectable` (M,).
         needed: number of data sets or splits that tell the row's method from the column's, by their indices.
     """

@@ -147,7 +147,7 @@ def _improving(cells: pd.DataFrame) -> set[tuple[str, ...]]:
 
 
 def _still_improving(diagnostics: str) -> float | None:
-    """Return 1 or 0 as a row's diagnostics say; None if they do not."""
+    """Return `still_improving` in a row's diagnostics, 1 or 0; None if they lack it."""
     if f'"{FIELD}"' not in diagnostics:
         return None
     value: Any = json.loads(diagnostics).get(FIELD)

@@ -12,7 +12,7 @@ class Splits(NamedTuple):
     """Splits of a data set.
 
     Attributes:
-        scheme: how they were made (`datasets.records.SPLIT_SCHEMES`).
+        scheme: the way the splits were made (`datasets.records.SPLIT_SCHEMES`).
         along_features: whether each is along another feature. Such splits ask different questions, and predictions fail
             badly on some of them, so that their values are summarised by the median and the worst one.
         flagged: splits that are not ranked, and why.

@@ -50,10 +50,10 @@ class SignFlips(NamedTuple):
     critical: float
 
     def detectable(self) -> np.ndarray:
-        """Return for each method the smallest difference to another one that has an 80 % chance to be distinguished.
+        """Return the smallest distinguishable difference of each method to another one, at a power of 80 %, (M,).
 
-        It is the constant difference that would have to be added to the differences of a pair, less their mean; the
-        median over the other methods (M,). inf where no constant would do, NaN for a single method.
+        For a pair, it is the constant difference that would have to be added to its differences, less their mean. For a
+        method, it is the median over the other methods. inf where no constant would do, NaN for a single method.
         """
         n_datasets, n_methods = len(self.differences), len(self.worse)
         smallest = np.full((n_methods, n_methods), nan)

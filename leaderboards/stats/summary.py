@@ -88,7 +88,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
 
     remark has the remarks of `stats.remarks` on the mean, "" for none.
 
-    farthest is the value that is farthest from the median, and ruined whether such values leave nothing of the mean:
+    farthest is the value that is farthest from the median, and ruined whether values so far away spoil the mean:
     it is grossly different from the median (`FAR`). worst is the least good value, and worst_split its split; NaN and
     -1 for a metric without a direction. by_median is true where the splits of the data set are along features.
 
@@ -97,7 +97,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
     `shared.schema.LATER` that its finished cells lack.
 
     Args:
-        cells: with labelled presets.
+        cells: cells with labelled presets.
         splits: result of `per_split`, if it is known already.
     """
     cells = without_flagged(cells)

@@ -16,7 +16,7 @@ class Wins(NamedTuple):
         rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the
             two share no data set.
         n_datasets: methods x methods, the data sets with a split that both were run on.
-        overall: by method, the mean of its row of `rates`.
+        overall: mean of each method's row of `rates`.
     """
 
     rates: pd.DataFrame

@@ -46,15 +46,15 @@ class BoardCell(NamedTuple):
 
     Attributes:
         value: mean over measured splits, or as a paper prints it; the median where splits are along features.
-        stderr: its standard error.
-        median: over measured splits, or as a paper prints it.
+        stderr: standard error of the value.
+        median: median over measured splits, or as a paper prints it.
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
         hint: text of a tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
         amount: unrounded value, to sort by; NaN for none.
-        remark: what its rank does not say (`stats.remarks`).
+        remark: a remark on what its rank does not say (`stats.remarks`).
     """
 
     value: str = ""
@@ -86,7 +86,7 @@ class Unmatched(NamedTuple):
     Attributes:
         method: name of the method.
         metric: title of the quantity.
-        value: as the paper prints it.
+        value: the number as the paper prints it.
         reason: why nothing here measures the same quantity; empty if the results merely lack the column.
         source: number in the page's list of sources.
     """
@@ -167,7 +167,7 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
 
     Args:
         summary: rows of `stats.summary.summarise` of this board.
-        rankings: of all methods on this data set, by metric.
+        rankings: ranking of all methods on this data set, by each metric.
         published: rows of `data.published.read_published` of this data set.
         sources: list that cited sources are added to.
     """

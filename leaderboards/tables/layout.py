@@ -23,13 +23,13 @@ class TableEntry(NamedTuple):
     """The result of one method on one data set.
 
     Attributes:
-        mean: over the n splits that finished, or their median where splits are along features; NaN for none.
+        mean: mean over the n splits that finished, or their median where splits are along features; NaN for none.
         stderr: standard error of the mean; NaN for fewer than 2 splits and for a median.
         n: number of splits that finished.
         n_failed: number of splits that were run and have no result.
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
-        said: what its rank does not say (`stats.remarks`).
+        said: a remark on what its rank does not say (`stats.remarks`).
     """
 
     mean: float
@@ -68,13 +68,13 @@ class LayoutTable(NamedTuple):
         metric: name of the metric.
         methods: names, by mean rank with the best first, or in alphabetical order without mean ranks.
         datasets: names in alphabetical order.
-        entries: by (method, data set); pairs that were not run have none.
-        mean_ranks: by method, over the data sets of the ranking; empty if there are fewer than two.
+        entries: entry of each (method, data set); pairs that were not run have none.
+        mean_ranks: mean rank of each method over the data sets of the ranking; empty if there are fewer than two.
         n_ranked: number of these data sets.
         n_splits: the largest number of splits that a method finished on a data set.
-        protocol: in words.
-        seeds: in words.
-        code: revisions, in words.
+        protocol: the protocol in words.
+        seeds: the seeds in words.
+        code: revisions of the code, in words.
         by_median: whether numbers are medians over splits, because these are along features.
         n_rivals: largest number of methods that were compared on a data set; 0 for a metric without a direction.
         fewer: whether some methods are compared on fewer splits of a data set than others (`Ranking.fewer`).
@@ -136,12 +136,12 @@ class LayoutTable(NamedTuple):
         return Lines(head, body, ["Mean rank", *ranks] if ranks and not across else None)
 
     def caption(self, plus_minus: str, best: str, could_be: str) -> str:
-        """Return a caption that stands alone.
+        """Return a caption that is understood without the text around it.
 
         Args:
             plus_minus: the format's sign between mean and standard error.
-            best: the format's word for how a method is marked that is better than all others.
-            could_be: the format's word or sign for methods that could be the best.
+            best: how the format marks a method that is significantly better than all others: "Bold".
+            could_be: how the format marks methods that could be the best.
         """
         known = metric(self.metric)
         goal = "" if known.goal is None else GOALS.get(str(known.goal), f"{known.goal} is nominal")
@@ -179,7 +179,7 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[LayoutTable
     """Return a table for each suite, preset and metric that has results.
 
     Args:
-        cells: with labelled presets (`summary.with_labelled_presets`).
+        cells: cells with labelled presets (`summary.with_labelled_presets`).
         metrics: names; without any, the leading metric of each suite and preset.
     """
     summary = summarise(cells)

@@ -27,7 +27,7 @@ def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFram
     The last column, `remark`, says of the numbers behind a rank what verdicts do not.
 
     Args:
-        rankings: by data set.
+        rankings: ranking on each data set.
         said: remarks (`stats.remarks`).
         power: whether to add the columns `POWER`.
     """

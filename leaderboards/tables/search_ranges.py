@@ -45,7 +45,7 @@ def position(value: Any, distribution: Any) -> float | None:
 
     Args:
         value: the chosen value.
-        distribution: Optuna's description of the range, as JSON has it, or that JSON; None if there is no range.
+        distribution: Optuna's description of the range, parsed or as JSON text; None if there is no range.
     """
     if isinstance(distribution, str):
         distribution = _as_object(distribution)
@@ -73,7 +73,7 @@ def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
     tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for (_, dataset, method, _), rows in groups(tuned, ["suite", "dataset", "method", "protocol"]):
         chosen = list(map(_as_object, listed(rows["hparams"])))
-        spaces = list(map(_as_object, listed(rows["search_space"])))  # those of an own table differ between splits
+        spaces = list(map(_as_object, listed(rows["search_space"])))  # those of a user's table differ between splits
         for name in chosen[0]:
             positions = [
                 position(values.get(name), space.get(name)) for values, space in zip(chosen, spaces, strict=True)

@@ -65,10 +65,10 @@ def require(kind: str, names: Sequence[str], known: Collection[str], problem: st
     """Check that all names are known.
 
     Args:
-        kind: what the names are of.
-        names: those that were asked for.
-        known: those that there are.
-        problem: what is wrong with any other.
+        kind: kind of the names, such as "metric".
+        names: requested names.
+        known: available names.
+        problem: the problem with a name that is not available.
 
     Raises:
         NoSuchResults: A name is not; the message suggests the nearest and lists the known ones.

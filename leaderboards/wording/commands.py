@@ -56,7 +56,7 @@ def command(
 
 
 def _data(suite: str, dataset: str) -> tuple[str, ...]:
-    """Return the options that give a data set: its name, or the file of an own table."""
+    """Return the options that give a data set: its name, or the file of a user's own table."""
     named = ("--suite", suite, "--datasets", dataset)
     try:
         from lockstep_bench import datasets

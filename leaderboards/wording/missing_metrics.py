@@ -11,7 +11,7 @@ OLDER = "not measured: the rows are older than this metric"
 
 
 def older_rows(cells: pd.DataFrame) -> str:
-    """Return a sentence on metrics that are newer than rows of a board; "" if no such row has a task for them.
+    """Return a sentence on metrics that are newer than rows of a board; "" if no row lacks a metric of its task.
 
     Args:
         cells: rows of the board, columns of `shared.schema.CELLS`.

@@ -17,7 +17,7 @@ class Mixture(NamedTuple):
 
     Attributes:
         text: a sentence without its full stop.
-        boards: (data set, preset) of each board concerned; empty if the sentence names them.
+        boards: pairs (data set, preset), one for each board concerned; empty if the sentence names them.
     """
 
     text: str

@@ -47,7 +47,7 @@ def list_() -> None:
 
 
 def _applicability(method: "Method") -> str:
-    """Return in words what a method applies to: tasks, or single likelihoods of a task, and its limits."""
+    """Return what a method applies to, in words: tasks, or single likelihoods of a task, and its limits."""
     tasks = {"regression": ("gaussian", "heteroscedastic", "student-t"), "classification": ("bernoulli", "categorical")}
     words: list[str] = []
     for task, kinds in tasks.items():

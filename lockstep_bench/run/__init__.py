@@ -44,7 +44,7 @@ def main(options: Options) -> None:
 
 
 def _prepare(request: RunRequest, spare: Spare) -> None:
-    """Print how an own table is read, and start the first worker's process, which imports torch meanwhile."""
+    """Print how a user's own table is read, and start the first worker's process, which imports torch meanwhile."""
     if request.table:
         display.show_table(*request.table)
     gc.set_threshold(MANY_OBJECTS)

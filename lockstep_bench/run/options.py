@@ -15,7 +15,7 @@ LONGEST_SECONDS = 10**9  # three decades
 
 @dataclass(frozen=True, kw_only=True)
 class What:
-    """Methods, data sets and splits."""
+    """Command-line options: methods, data sets and splits."""
 
     title: ClassVar[str] = "What to run"
 
@@ -29,7 +29,7 @@ class What:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnTable:
-    """A table of the user's own, and how it is read."""
+    """Command-line options: a table of the user's own, and how it is read."""
 
     title: ClassVar[str] = "Your own data"
 
@@ -64,7 +64,7 @@ class OwnTable:
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """The protocol, and changes of it."""
+    """Command-line options: the protocol and changes of it."""
 
     title: ClassVar[str] = "How"
 
@@ -115,7 +115,7 @@ class How:
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """Machines and folders."""
+    """Command-line options: machines and folders."""
 
     title: ClassVar[str] = "Where"
 
@@ -158,7 +158,7 @@ class Where:
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """Actions instead of a plain run, or besides it."""
+    """Command-line options: actions instead of a plain run, or besides it."""
 
     title: ClassVar[str] = "Other ways to go about it"
 

@@ -1,4 +1,4 @@
-"""From the options of a command line to one frozen request, which is checked as far as it can be without any work."""
+"""Turns the options of a command line into one frozen request, and checks it as far as is possible without work."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -72,7 +72,7 @@ class RunRequest:
 def request_of(options: Options) -> RunRequest:
     """Return what options ask for, after a check of each and of those that contradict each other.
 
-    An own table is read, and registered as a data set of this process and its workers.
+    A user's own table is read, and registered as a data set of this process and its workers.
 
     Raises:
         InvalidRequest: An option cannot be met. What the suite, the data and the methods allow is checked by the plan.

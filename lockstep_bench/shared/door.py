@@ -16,7 +16,7 @@ import typer  # noqa: E402
 
 
 class Door(typer.Typer):
-    """A command line; options as of `typer.Typer`."""
+    """A command line; `options` are those of `typer.Typer`."""
 
     def __init__(self, **options: Any):
         super().__init__(add_completion=False, pretty_exceptions_enable=False, **options)

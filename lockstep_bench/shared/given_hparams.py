@@ -20,7 +20,7 @@ class GivenHParam(NamedTuple):
 
     Attributes:
         method: the only method that it is given for; None for all methods.
-        name: of the hyper-parameter.
+        name: name of the hyper-parameter.
         value: its value, or the lower end of its range.
         high: the upper end of its range, above `value`; None if it is not searched.
     """
@@ -75,7 +75,7 @@ class GivenHParams:
     """The hyper-parameters that a protocol gives, in an order of their own; `of` and `read` make them.
 
     Attributes:
-        every: sorted by method and name, each of which is there once.
+        every: the given hyper-parameters, sorted by method and name; no pair of these occurs twice.
     """
 
     every: tuple[GivenHParam, ...]
@@ -111,8 +111,8 @@ class GivenHParams:
     def of_method(self, method: str) -> dict[str, GivenHParam]:
         """Return the given hyper-parameters of a method, by name.
 
-        What is given for the method alone goes before what is given for it with any options, and that before what is
-        given for all methods.
+        The most specific entry wins: first the method with exactly these options, then the method with any options,
+        then all methods.
         """
         owners = (None, registered(method), method)
         return {given.name: given for owner in owners for given in self.every if given.method == owner}

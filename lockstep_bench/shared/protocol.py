@@ -146,7 +146,7 @@ class Protocol:
         validation_samples: S of a validation predictive.
         network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
         hidden: units of each hidden layer of a multilayer perceptron, as "50,50"; None for the suite's.
-        activation: of networks. A method that needs a smooth one has softplus whatever the protocol says.
+        activation: activation of networks. A method that needs a smooth one has softplus whatever the protocol says.
         schedule: learning rate of image classifiers: "constant", a "cosine" that falls to zero, or a "step" schedule.
         milestones: epochs after which a step schedule divides the learning rate, as "100,150".
         factor: what a step schedule divides the learning rate by at each milestone.

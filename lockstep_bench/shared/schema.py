@@ -29,7 +29,7 @@ CHECKED = {
     "not checked": "`python -m methods check` was not run on the machine that trained",
 }
 
-# How the final fit was trained. Ways differ by rounding alone.
+# How the final fit was trained. Ways differ only by rounding.
 EXECUTIONS = {
     "native": "side by side in compiled loops, many updates a call",
     "captured": "side by side, one captured graph of operations an update",
@@ -302,9 +302,9 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
         row: index into the data set; of an OOD point, into the data set's OOD rows.
         ood: True for an OOD point.
         y: target in original units or class number; null for OOD points.
-        mean, variance: of regression (`n_classes` None), S numbers each, in original target units.
-        log_probs: of classification into C = `n_classes` classes, S C numbers: the C of the first sample, then those
-            of the second, and so on.
+        mean, variance: moments of a regression (`n_classes` None), S numbers each, in original target units.
+        log_probs: log probabilities of a classification into C = `n_classes` classes, S C numbers: the C of the first
+            sample, then those of the second, and so on.
         nll: -log of the mixture's density or probability at y, nats; null for OOD points.
     """
     parts = {"mean": n_samples, "variance": n_samples} if n_classes is None else {"log_probs": n_samples * n_classes}

@@ -20,7 +20,7 @@ def capped(text: str, most: int) -> str:
 
     Args:
         text: The text.
-        most: At least 100.
+        most: Largest number of characters, at least 100.
     """
     if len(text) <= most:
         return text

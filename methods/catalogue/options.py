@@ -53,9 +53,9 @@ def values_of(name: str, constructor: Callable[..., Any], settled: Container[str
     """Return the options in a method's name, typed by the signature of its constructor.
 
     Args:
-        name: of the method.
-        constructor: of the method.
-        settled: arguments of the constructor that no name can change.
+        name: the method's name.
+        constructor: the method's constructor.
+        settled: arguments that the registry entry fixes; options in the name cannot change them.
 
     Raises:
         InvalidOption: the constructor has no such option, or the value is of another type.

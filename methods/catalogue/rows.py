@@ -29,7 +29,7 @@ class Row(NamedTuple):
         module: full name of the module that defines its class.
         class_name: name of the class.
         options: arguments of the constructor.
-        facts: attributes of the method, as `cards.toml` has them.
+        facts: attributes of the method, from `cards.toml`.
         variant: how it differs from its family; "" where the docstring of the class says it.
     """
 

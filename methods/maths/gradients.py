@@ -23,20 +23,20 @@ AT_ONCE = 100_000
 
 
 def grad(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the gradient, in its first argument, of a function to a number ().
+    """Return the gradient, in its first argument, of a function whose value is a number ().
 
     Args:
-        function: takes a tensor, and perhaps other arguments.
+        function: maps a tensor, and perhaps other arguments, to a number ().
     """
     both = grad_and_value(function)
     return lambda *arguments: both(*arguments)[0]
 
 
 def grad_and_value(function: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """Return the gradient in the first argument, and the value (), of a function to a number ().
+    """Return the gradient in the first argument, and the value (), of a function whose value is a number.
 
     Args:
-        function: takes a tensor, and perhaps other arguments.
+        function: maps a tensor, and perhaps other arguments, to a number ().
     """
 
     def both(argument: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
@@ -63,7 +63,7 @@ def value_and_pull_back(
 
 
 def grad_over_samples(function: Callable[[Tensor, slice], Tensor], params: Tensor, n_samples: int, dim: int) -> Tensor:
-    """Return the gradient of `grad_and_value_over_samples` alone, (P,)."""
+    """Return the gradient (P,) that `grad_and_value_over_samples` returns, without the value."""
     return grad_and_value_over_samples(function, params, n_samples, dim)[0]
 
 
@@ -111,7 +111,7 @@ def expected_gradient(
     Args:
         function: f, which takes weights (D,) and one entry of each of `batches`, and returns a number ().
         q: N(c, F F^T + diag(psi)).
-        noise: of which L K numbers are taken, then L D.
+        noise: random numbers, of which L K and then L D are drawn.
         batches: tensors with a leading axis of L, one entry per sample.
         scale: (), multiplies the expectation.
     """
@@ -132,7 +132,7 @@ def expected_gradient(
 def expected_gradient_of_mean(
     function: Callable[..., Tensor], q: LowRankNormal, noise: Noise, batches: tuple[Tensor, ...], scale: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean (D,) and the value () of `expected_gradient` alone, from equal random numbers."""
+    """Return only the mean (D,) and the value () of `expected_gradient`, from equal random numbers."""
     n_samples, (k, dim) = len(batches[0]), q.factors.shape
     latent = noise.normal(n_samples, k)
     if dim <= AT_ONCE:

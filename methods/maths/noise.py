@@ -1,7 +1,7 @@
 """Random numbers for methods: a stream of standard normal draws, sliced in the order in which a method asks for them.
 
 The engine gives each replica of a stack, at each step, draws from that replica's own generator. A fit's randomness
-therefore depends on its seed alone: not on the other replicas, and not on torch's global generator.
+therefore depends only on its seed: not on the other replicas, and not on torch's global generator.
 """
 
 import math
@@ -53,7 +53,7 @@ class LiveNoise(Noise):
 
     Args:
         generator: source of the draws; its device is the numbers' device.
-        dtype: of the numbers.
+        dtype: type of the numbers.
     """
 
     def __init__(self, generator: torch.Generator, dtype: torch.dtype):

@@ -97,7 +97,7 @@ class Histogram(NamedTuple):
 
     Attributes:
         edges: (1, n, K + 1), original target units, strictly increasing.
-        probabilities: (1, n, K), of the bins, at least 0, with the sum 1.
+        probabilities: (1, n, K), probabilities of the bins, at least 0, with the sum 1.
     """
 
     edges: Tensor

@@ -17,7 +17,7 @@ def r_hat(values: np.ndarray) -> np.ndarray:
     in spread only.
 
     Args:
-        values: (chains, draws, ...), at least 4 draws.
+        values: (chains, draws, ...), values of each quantity, with at least 4 draws.
 
     Returns:
         R-hat, (...); NaN for constants and for a single chain.
@@ -38,7 +38,7 @@ def effective_sample_size(values: np.ndarray) -> np.ndarray:
     Antithetic chains can be worth more than S = chains x draws; the estimate is at most S log10(S).
 
     Args:
-        values: (chains, draws, ...), at least 4 draws.
+        values: (chains, draws, ...), values of each quantity, with at least 4 draws.
 
     Returns:
         The effective sample size, (...); S for constants.

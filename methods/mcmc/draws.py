@@ -20,7 +20,10 @@ class Kept(NamedTuple):
 
     @classmethod
     def init(cls, weights: Tensor, count: int) -> "Kept":
-        """Return the memory for `count` draws before the first; `weights` (D,) are any."""
+        """Return the memory of `count` draws, with no draw stored yet.
+
+        `weights` (D,) give shape and type; the first draw overwrites their values.
+        """
         return cls(started_draws(weights, count), torch.zeros_like(weights[0]))
 
     def add(self, weights: Tensor) -> "Kept":
@@ -47,7 +50,7 @@ def thinned(draws: Tensor, count: int) -> Tensor:
 
 
 def autocorrelation_times(draws: Tensor) -> Tensor:
-    """Return how many draws of a chain (K, D) are worth one independent draw, for each weight: (D,).
+    """Return the number of draws of a chain (K, D) that are worth one independent draw, for each weight: (D,).
 
     The sum of the autocorrelations by Geyer's initial monotone sequence (Geyer 1992, section 3.3): pairs of adjacent
     lags, as long as they are positive, none larger than the one before. It is at least 1 / log10(K) (Vehtari et al.
@@ -68,7 +71,7 @@ def autocorrelation_times(draws: Tensor) -> Tensor:
 
 
 def _autocorrelation(centred: Tensor, variance: Tensor, lag: int) -> Tensor:
-    """Return the autocorrelation at a lag, (D,), as of draws whose mean is estimated: the variance has K - 1 terms."""
+    """Return the autocorrelation at a lag, (D,). The mean is estimated from the draws: the variance has K - 1 terms."""
     count = len(centred)
     if lag == 0:
         return torch.ones_like(variance)

@@ -22,7 +22,7 @@ from torch import Tensor
 from lockstep_bench.methods.maths.noise import Noise
 
 OUTER = 0.1931833275037836  # the first and the last turn of the velocity, as a part of the step (McLachlan 1995)
-PRIOR_STEPS = 100.0  # over about so many steps is the step length averaged while it is tuned
+PRIOR_STEPS = 100.0  # about the number of steps over which the step length is averaged while it is tuned
 TRUST = 1.5 * 6  # width of the weights by which steps of an unusual energy error count less
 
 LogDensity = Callable[[Tensor], tuple[Tensor, Tensor]]  # weights -> gradient and value
@@ -33,9 +33,9 @@ class Chain(NamedTuple):
 
     Attributes:
         weights: (D,), its position theta.
-        velocity: (D,), of length 1.
-        gradient: (D,), of the log density at theta.
-        log_density: (), at theta.
+        velocity: (D,), velocity, of length 1.
+        gradient: (D,), gradient of the log density at theta.
+        log_density: (), log density at theta.
     """
 
     weights: Tensor
@@ -72,8 +72,8 @@ class Tuning(NamedTuple):
         their variance per weight is the wanted one.
 
         Args:
-            energy_error: (), of the step; 0 where it was not finite.
-            finite: (), whether the step was.
+            energy_error: (), energy error of the step; 0 where it was not finite.
+            finite: (), whether the step was finite.
             dim: D.
             wanted: (), the wanted variance per weight.
         """
@@ -100,11 +100,11 @@ def stepped(
     A step whose end is not finite is not made; its energy error is 0.
 
     Args:
-        log_density: its target.
-        chain: before the step.
+        log_density: log density of the chain's target.
+        chain: chain before the step.
         step: (), epsilon.
-        length: (), L, over which the velocity forgets its direction.
-        noise: of which 2 D numbers are taken.
+        length: (), L, the distance over which the velocity forgets its direction.
+        noise: random numbers, of which 2 D are drawn.
     """
     velocity = _refreshed(chain.velocity, step, length, noise)
     velocity, gained = _turned(velocity, chain.gradient, OUTER * step)

@@ -112,7 +112,7 @@ def sample(
 
     Args:
         network: maps weights (D,) and x to outputs.
-        likelihood: of y given the outputs.
+        likelihood: likelihood of y given the outputs.
         x: (N, P), standardised features.
         y: (N,), standardised targets of a regression, or class numbers.
         prior_precision: alpha.
@@ -122,7 +122,7 @@ def sample(
             if that is narrower.
         warmup: transitions of each chain before its first draw, during which step size and mass matrix adapt.
         draws: number of draws per chain.
-        seed: determines initial weights and chains; a non-negative integer.
+        seed: seed of initial weights and chains; a non-negative integer.
         noise_df: degrees of freedom of Student-t noise; ignored by other likelihoods.
         max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
         progress: called after every transition with the fraction of transitions completed.

@@ -35,7 +35,7 @@ class JaxPosterior(NamedTuple):
         y: (N,), standardised targets, or class numbers.
         present: (N,), 1 for a training row and 0 for a padding row, whose x and y are ignored.
         prior_precision: ().
-        noise_precision: (), of the standardised target; ignored by likelihoods without one.
+        noise_precision: (), noise precision of the standardised target; ignored by likelihoods without one.
         noise_df: (), degrees of freedom of Student-t noise; ignored by other likelihoods.
     """
 

@@ -17,7 +17,7 @@ class Convolutional(Chain):
     """Base of plain convolutional networks; a subclass says which convolutions there are and how to pool.
 
     Attributes:
-        image: (channels, height, width) of one input, which is passed flattened.
+        image: shape (channels, height, width) of one input, which is passed flattened.
         n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`, applied after every layer but the last.
         hidden: the number of units of each fully connected layer before the last.
@@ -74,7 +74,7 @@ class ConvNet(Convolutional):
     """Convolutions of stride 2, each of which halves the image, and a final linear layer.
 
     Attributes:
-        image: (channels, height, width) of one input, which is passed flattened.
+        image: shape (channels, height, width) of one input, which is passed flattened.
         channels: output channels of each convolution.
         n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`, applied after every convolution.
@@ -101,7 +101,7 @@ class LeNet(Convolutional):
     in the original.
 
     Attributes:
-        image: (channels, height, width) of one input, which is passed flattened; at least 12 x 12.
+        image: shape (channels, height, width) of one input, which is passed flattened; at least 12 x 12.
         n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`.
     """
@@ -129,7 +129,7 @@ class AlexNet(Convolutional):
     common variant for CIFAR.
 
     Attributes:
-        image: (channels, height, width) of one input, which is passed flattened; at least 25 x 25.
+        image: shape (channels, height, width) of one input, which is passed flattened; at least 25 x 25.
         n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`.
     """

@@ -40,7 +40,7 @@ class Matrix(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(d_out, d_in), the shape of the weights as one matrix; d_in counts the bias column."""
+        """The shape (d_out, d_in) of the weights as one matrix; d_in counts the bias column."""
 
     @property
     @abstractmethod

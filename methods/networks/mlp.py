@@ -42,7 +42,7 @@ class Network(Protocol):
 
     @property
     def image(self) -> tuple[int, int, int] | None:
-        """(channels, height, width) of one input, which is passed flattened; None if inputs are not images."""
+        """The shape (channels, height, width) of one input, passed flattened; None if inputs are not images."""
 
     @property
     def couples_rows(self) -> bool:

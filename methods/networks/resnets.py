@@ -39,7 +39,7 @@ class Residual(Chain):
     """Base of both kinds of residual network.
 
     Attributes:
-        image: (channels, height, width) of one input, which is passed flattened.
+        image: shape (channels, height, width) of one input, which is passed flattened.
         n_outputs: O, the number of outputs; outputs are not activated.
         widths: channels of each stage; every stage after the first halves the image.
         blocks: the number of blocks per stage.
@@ -179,7 +179,7 @@ def body_from_torchvision(network: Network, state: Mapping[str, Tensor]) -> Tens
         The first weights of `network`, (D - weights of the last layer,).
 
     Raises:
-        ValueError: if `network` is not such a ResNet, or a layer is missing from `state` or has another shape.
+        ValueError: if torchvision has no such `network`, or a layer is missing from `state` or has another shape.
     """
     if not isinstance(network, ResNet):
         raise ValueError(f"torchvision's weights fit a ResNet only; got {type(network).__name__}")

@@ -41,8 +41,8 @@ def chain_updates(plan: Plan, passes: float, least: float = 0) -> int:
     """Return the number of updates of a chain that minibatches move.
 
     Args:
-        plan: of the protocol.
-        passes: over the training rows, of a chain of full length.
+        plan: plan of the protocol.
+        passes: number of passes over the training rows, of a chain of full length.
         least: number of updates that a chain of full length has at least, however few the training rows.
     """
     return max(LEAST_UPDATES, round(share_of_chain(plan) * max(least, passes * plan.updates_per_epoch)))
@@ -96,9 +96,9 @@ class MinibatchChains(Method):
 
     Args:
         chains: number of members.
-        passes: of each chain over the training rows, in protocols of 100 epochs or more, where these are 10,000
-            minibatches or more; 0 for the protocol's epochs.
-        draws: of each chain.
+        passes: number of passes of each chain over the training rows, in protocols of 100 epochs or more, where these
+            are 10,000 minibatches or more; 0 for the protocol's epochs.
+        draws: number of draws per chain.
     """
 
     constant_rate = True

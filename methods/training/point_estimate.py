@@ -35,7 +35,7 @@ class RegressionByLoss(Method):
     Hyper-parameters: `lr` and `prior_precision` (alpha), which weighs the squared weights. There is no noise precision.
 
     Attributes:
-        n_outputs: of the network.
+        n_outputs: number of outputs of the network.
     """
 
     likelihoods = ("gaussian", "heteroscedastic")

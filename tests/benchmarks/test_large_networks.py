@@ -1,4 +1,4 @@
-"""What is counted and what is divided by what; how fast anything is, is not tested."""
+"""Counts and ratios of the benchmark of large networks; speed itself is not tested."""
 
 import pytest
 import torch

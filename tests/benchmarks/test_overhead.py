@@ -51,7 +51,7 @@ def test_plan_of_made_up_sets_is_measured():
 
 @pytest.mark.slow
 def test_hundred_thousand_rows_keep_memory_and_pages_within_bounds():
-    """Bounds on size alone: 1 GB for the pages, 1 MB for each, and 300 MB to resume a run."""
+    """Bounds only on size: 1 GB for the pages, 1 MB for each, and 300 MB to resume a run."""
     # In a process of its own: the peak memory of a process is at least that of the one which started it.
     command = [sys.executable, "-m", "benchmarks.overhead", "--rows", "100000"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -37,7 +37,7 @@ def test_csv_has_rows_per_method_and_stack():
     assert all(float(row["alone_us"]) and float(row["stacked_us"]) for row in rows)
 
 
-def test_ratio_is_alone_over_stacked(monkeypatch):
+def test_ratio_is_unstacked_time_over_stacked_time(monkeypatch):
     times = {False: iter((30.0, 60.0, 33.0)), True: iter((3.0, 2.0, 9.0))}
 
     def microseconds(method, n_replicas, execution, device, stacked, fit):

@@ -92,7 +92,7 @@ def test_contradictions_about_images_and_files_are_refused(kind, complaint):
         source(**kind)
 
 
-def test_validation_rows_are_part_of_a_splits_digest_where_there_are_any():
+def test_split_digest_includes_validation_rows():
     train, test = np.array([3, 1]), np.array([0])
     without = datasets.Split(train, test)
     assert (without.validation.shape, without.validation.dtype) == ((0,), np.int64)

@@ -112,7 +112,7 @@ def test_fixed_splits_partition_the_rows_by_the_test_fraction(n_rows, test_fract
         assert sorted([*split.train, *split.test]) == list(range(n_rows))
 
 
-def test_half_of_the_rows_are_tested_on_and_an_odd_row_goes_where_the_number_is_even():
+def test_odd_row_is_assigned_by_rounding_to_even():
     assert [(len(s.train), len(s.test)) for s in fixed_splits(683, 2, 0, 0.5)] == [(341, 342)] * 2
     assert [(len(s.train), len(s.test)) for s in fixed_splits(1605, 2, 0, 0.5)] == [(803, 802)] * 2
 
@@ -128,14 +128,14 @@ def test_fixed_splits_partition_the_rows_nine_to_one():
         assert sorted([*split.train, *split.test]) == list(range(442))
 
 
-def test_a_validation_part_lies_between_train_and_test_of_the_same_permutation():
+def test_validation_part_lies_between_train_and_test():
     (plain,), (split,) = (fixed_splits(10, 1, 7, 0.3, fraction) for fraction in (0.0, 0.2))
     assert (len(split.train), len(split.validation), len(split.test)) == (5, 2, 3)
     assert [*split.train, *split.validation] == plain.train.tolist()
     assert split.test.tolist() == plain.test.tolist() == permutation(10, [7, 0])[7:].tolist()
 
 
-def test_a_published_test_part_is_in_every_split_and_another_tenth_of_the_others_validates():
+def test_held_out_splits_share_the_published_test_part():
     splits = held_out_splits(20, 5, 3, 7)
     assert all(split.test.tolist() == [20, 21, 22, 23, 24] for split in splits)
     for number, split in enumerate(splits):

@@ -34,7 +34,7 @@ def run_in(folder: Path, environment: dict[str, str]) -> Run:
 
 @pytest.fixture
 def environment(tmp_path, install_faulty) -> dict[str, str]:
-    """With the faulty methods, and another that cannot be imported."""
+    """Environment variables of a run with the faulty methods, and another that cannot be imported."""
     return environment_of(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
 
 

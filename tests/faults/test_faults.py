@@ -1,4 +1,4 @@
-"""What happens to long runs, caused for real at the front door: methods that go wrong, kills, full disks, Ctrl-C."""
+"""Long runs under real faults: broken methods, kills, full disks, Ctrl-C."""
 
 import random
 import re

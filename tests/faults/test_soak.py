@@ -27,7 +27,7 @@ def start(out, count: int, log) -> subprocess.Popen:
 
 
 def samples(out) -> list[tuple[int, int]]:
-    """How many cells a driver had stored, and its resident bytes, in the order of time."""
+    """Return the number of cells that a driver had stored, and its resident bytes, in the order of time."""
     path = out / soak.SAMPLES
     lines = path.read_text().splitlines() if path.exists() else []
     return [(int(stored), int(resident)) for stored, resident in map(str.split, lines)]

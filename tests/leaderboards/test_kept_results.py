@@ -26,7 +26,7 @@ def test_kept_results_contain_no_local_paths():
 
 
 def test_every_method_of_a_comparison_is_on_the_same_splits():
-    """But for variants and slow methods, which may have the first of them alone."""
+    """Except variants and slow methods, which may have only the first splits."""
     rows = read_results(KEPT).rows
     splits = rows.groupby(["suite", "preset", "protocol_hash", "dataset", "method"])["split"].agg(frozenset)
     for board, by_method in splits.groupby(["suite", "preset", "protocol_hash", "dataset"]):

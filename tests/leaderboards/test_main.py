@@ -242,7 +242,7 @@ def test_folder_of_refused_files_counts_as_empty(tmp_path, words):
     assert "no finished cells yet" in problem
 
 
-def test_rows_of_replications_alone_are_read(folder):
+def test_only_rows_of_replications_are_read(folder):
     out = folder({"nmll": 1.0, "preset": next(iter(entries())).rows})
     assert run("replications", out).exit_code == 0
     assert len(run("export", out).stdout.splitlines()) == 1  # the header

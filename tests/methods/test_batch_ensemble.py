@@ -22,7 +22,7 @@ def params(problem):
 
 
 def outputs_of_member(params, number, x):
-    """Of 3 inputs, 4 hidden units and 1 output, by the equation of a layer."""
+    """Return a member's outputs by the equation of a layer, with 3 inputs, 4 hidden units and 1 output."""
     first, _, second, _ = params[:21].split([12, 4, 4, 1])
     r_1, s_1, b_1, r_2, s_2, b_2 = params[21:].reshape(SIZE, -1)[number].split([3, 4, 4, 4, 1, 1])
     hidden = torch.relu((x * r_1) @ first.reshape(3, 4) * s_1 + b_1)

@@ -104,7 +104,7 @@ def test_repeated_inputs_count_once_as_inducing_points():
     assert ours.item() == pytest.approx(theirs.log_marginal_likelihood(), abs=1e-4)
 
 
-def test_many_inputs_have_as_many_clusters_as_allowed():
+def test_large_data_use_all_allowed_inducing_points():
     x, y = data(80)
     posterior = GaussianProcess(inducing=10).fit(UNITS, x, y, 0)
     assert posterior.inducing.shape == (10, 3)

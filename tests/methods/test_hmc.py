@@ -33,7 +33,7 @@ def test_equals_the_conjugate_posterior_of_a_linear_model():
 
 
 class Sampler:
-    """In the place of `nuts.sample`: keeps what it was asked, and returns chains that `chain` fills."""
+    """Stub of `nuts.sample`: keeps its arguments, and returns chains that `chain` fills."""
 
     def __init__(self, monkeypatch, chain=lambda number: 0.0):
         self.asked, self.chain = None, chain
@@ -56,7 +56,7 @@ def problem_of(likelihood, **hparams: float) -> Problem:
 
 
 def posterior_of(problem: Problem, updates: int, tape: float = 0.5, method: HMC | None = None):
-    """A fit of so many updates whose sweep deals five rows in two parts, with an empty place in each."""
+    """A fit of `updates` updates whose sweep deals five rows in two parts, with an empty place in each."""
     method = method or HMC()
     state = method.init(problem, Noise(tape * torch.ones(2, dtype=torch.float64)))
     for count in range(1, updates + 1):
@@ -86,7 +86,7 @@ def test_a_likelihood_without_noise_precision(monkeypatch):
     ("updates", "each"),
     [(1, LEAST_TRANSITIONS // 2), (40, 20), (TRANSITIONS, TRANSITIONS // 2), (TRANSITIONS + 50, TRANSITIONS // 2)],
 )
-def test_an_update_stands_for_a_transition_of_every_chain(monkeypatch, updates, each):
+def test_update_is_one_transition_of_every_chain(monkeypatch, updates, each):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli(), prior_precision=0.7), updates)
     assert (sampler.asked.chains, sampler.asked.warmup, sampler.asked.draws) == (CHAINS, each, each)

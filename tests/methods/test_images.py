@@ -29,7 +29,7 @@ def task_with(norm: str) -> Task:
 
 
 def fitted(name: str, task: Task) -> tuple[StackedFits, np.ndarray]:
-    """After two updates, and the rows left to predict."""
+    """Return the fits after two updates, and the rows left to predict."""
     method, generator = methods.get(name).suited_to(task), np.random.default_rng(0)
     data = Data.of(generator.standard_normal((N_ROWS + 5, 64)), np.arange(N_ROWS + 5) % N_CLASSES)
     hparams = {

@@ -285,7 +285,7 @@ IMAGES = Batch(normal(1, 5, 32, seed=8), torch.tensor([[0.0, 1, 2, 1, 0]]).doubl
 
 
 def of_others(network, weights: torch.Tensor) -> torch.Tensor:
-    """Those of the flat weights that belong to layers which are no matrices."""
+    """Return those of the flat weights that belong to layers which are no matrices."""
     pairs = zip(network.layers, network.split(weights), strict=True)
     return torch.cat([piece for layer, own in pairs if not isinstance(layer, Matrix) for piece in own])
 
@@ -305,7 +305,7 @@ def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(metho
         assert torch.equal(of_others(network, one), own)
 
 
-def test_gradient_is_of_the_likelihood_alone(hparams):
+def test_gradient_is_of_the_likelihood_only(hparams):
     method, problem = InducingFFG(size=2), residual_problem(hparams=hparams)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)
@@ -338,7 +338,7 @@ def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams,
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 
-def test_few_samples_of_an_ensemble_are_of_different_points_drawn_alike():
+def test_few_samples_come_from_distinct_equiprobable_members():
     method, problem = InducingEnsemble(size=2), problem_of(MLP(3, (4,)))
     params = started(method, problem)
     quiet = params.clone()  # lambda so small that a sample is its point

@@ -58,7 +58,7 @@ def start(method, problem):
 
 
 def gained(method, problem, state, rows):
-    """What a sweep adds to the prior's precision."""
+    """Return the precision that a sweep adds to the prior's."""
     precision = method.sweep(problem, state, rows).precision
     return precision - problem.hparams.prior_precision * torch.eye(len(precision), dtype=torch.float64)
 

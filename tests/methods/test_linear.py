@@ -15,7 +15,7 @@ UNITS = SimpleNamespace(y_mean=torch.tensor(5.0), y_scale=torch.tensor(2.0))
 
 
 def data(n: int = 60, seed: int = 0, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlated inputs (n, 4) of unequal use, and centred targets (n,)."""
+    """Return correlated inputs (n, 4) with unequal coefficients, and centred targets (n,)."""
     generator = np.random.default_rng(seed)
     x = generator.standard_normal((n, 4)) @ (np.eye(4) + 0.5)
     y = x @ [1.0, -0.5, 0.1, 0.0] + noise * generator.standard_normal(n)
@@ -87,7 +87,7 @@ def test_linear_targets_are_found_exactly():
 
 
 def test_little_noise_has_the_limits_of_the_evidence():
-    """Where the prior is weak, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
+    """With a weak prior, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
     x, y = data(noise=1e-3)
     posterior, (weights, squares, *_) = fit(x, y), np.linalg.lstsq(x, y)
     np.testing.assert_allclose(predict(posterior, x).mean[0], 5 + 2 * x @ weights, atol=1e-6)

@@ -131,7 +131,7 @@ def residual_problem(norm: str) -> Problem:
 
 
 @pytest.mark.parametrize("norm", ["batch", "filter-response"])
-def test_inputs_of_matrices_alone_are_dropped(norm):
+def test_only_inputs_of_matrix_layers_are_dropped(norm):
     problem = residual_problem(norm)
     weights, gauge = problem.initial_weights(NoiseGauge(torch.float64)), NoiseGauge(torch.float64)
     MCDropout().predict(problem, weights, numbers(5, 32), gauge, 1)

@@ -34,7 +34,7 @@ def start(dim: int) -> torch.Tensor:
 
 
 def gradients(method, problem, params, batch, tapes):
-    """Of one SGD step for each tape (S, T): (S, 2, D)."""
+    """Return the gradients (S, 2, D) that one SGD step follows, for each tape (S, T)."""
 
     def one(tape):
         after = method.update(problem, MeanFieldVIState(params, SGD()), batch, Noise(tape), FIRST)[0].params

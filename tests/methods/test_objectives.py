@@ -1,4 +1,4 @@
-"""Every method that is trained reports its objective, from which rows say whether a fit had settled."""
+"""Every method that is trained reports its objective, from which rows say whether a fit has converged."""
 
 import numpy as np
 import pytest

@@ -71,7 +71,7 @@ def test_sga_update_is_a_preconditioned_gradient_step(problem, hparams, batches)
     torch.testing.assert_close(after.estimator.log_variance, log_variance + GRADIENT_LR * slopes[1])
 
 
-def test_phases_are_burn_in_then_averages_alone_then_learning():
+def test_phases_are_burn_in_averaging_learning():
     def lengths(method, n_updates: int) -> list[int]:
         phases = [method.phase(update, Plan(n_updates, 1.0)) for update in range(1, n_updates + 1)]
         assert phases == sorted(phases, key=["follow", "average", "learn"].index)
@@ -124,7 +124,7 @@ def test_plain_methods_are_the_written_algorithms(problem, hparams, batches, alg
 
 
 def followed(method, problem, batches, length: int, of: int | None = None):
-    """The state after a burn-in alone, on the first minibatches of so many, and the weights before and after each."""
+    """The state after only a burn-in, on the first `length` of `of` minibatches, and the weights before and after."""
     state = method.init(problem, Noise(numbers(20 * problem.dim)))
     batch, weights = batches(of or length), [state.trajectory.weights]
     for number in range(length):

@@ -1,4 +1,4 @@
-"""Where training starts."""
+"""Initial weights of training."""
 
 from dataclasses import replace
 

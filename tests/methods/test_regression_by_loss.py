@@ -141,6 +141,6 @@ def test_regressions_exclude_classes(method):
     assert method.excludes(TASK) is None
 
 
-def test_levels_are_inputs_of_multilayer_perceptrons_alone():
+def test_levels_are_inputs_only_of_multilayer_perceptrons():
     images = Task("any", Gaussian((1.0, 1.0)), preresnet_20())
     assert "multilayer perceptron" in SimultaneousQuantiles().excludes(images)

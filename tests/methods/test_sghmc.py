@@ -41,7 +41,7 @@ def test_update_is_that_of_springenberg(problem, batches, gradient_of):
 
 
 def test_updates_at_unit_scale_are_those_of_posteriors(problem, batches, log_posterior, posteriors):
-    """Their momentum is the velocity over epsilon, and they move the weights by the momentum before the update."""
+    """In `posteriors` momentum is the velocity over epsilon, and moves the weights before it is updated."""
     batch, state = batches(5), start(problem, torch.ones(problem.dim, dtype=torch.float64))
     rate = float(problem.hparams.lr**2)
     epsilon = (rate / PER_ROW) ** 0.5
@@ -86,7 +86,7 @@ def test_scales_are_mean_squares_of_gradients():
     torch.testing.assert_close(scales.time, torch.ones(3, dtype=torch.float64), rtol=1e-3, atol=0)
 
 
-def test_scales_adapt_in_the_burn_in_alone():
+def test_scales_adapt_only_in_the_burn_in():
     plan, method = Plan(1000, 10.0), SGHMC(draws=20)
     phases = [method.phase(number, plan) for number in range(1, 1001)]
     assert set(phases[:500]) == {"adapt"}

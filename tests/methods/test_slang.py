@@ -31,7 +31,7 @@ def some_state(problem, k: int) -> SLANGState:
 
 
 def gradients_one_by_one(problem, weights, batch) -> torch.Tensor:
-    """(S M, D)"""
+    """Return the gradient of the NLL of each example under each weight sample, (S M, D)."""
     rows = []
     for theta in weights:
         for x, y in zip(batch.x[0], batch.y[0], strict=True):
@@ -217,7 +217,7 @@ def test_finds_the_exact_mean_with_free_bias():
 
 
 def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):
-    """Its diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
+    """The diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
     problem, stack = slang_fitted
     exact = problem.posterior()
     residual = problem.y - problem.x @ exact.mean

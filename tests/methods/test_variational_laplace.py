@@ -95,7 +95,7 @@ class Residual:
         self.batch = Batch(x, torch.tensor([[0, 1, 2, 0, 1]], dtype=dtype))
 
     def gradient(self, method: VariationalLaplace, hparams, network=None) -> torch.Tensor:
-        """(2, D), which an update by SGD follows."""
+        """Return the gradient (2, D) that an update by SGD follows."""
         values = {name: value.to(self.params) for name, value in vars(hparams).items()}
         values["lr"] = torch.ones_like(self.params[0, 0])
         problem = replace(self.problem, network=network or self.problem.network, hparams=HParams(**values))
@@ -126,7 +126,7 @@ def test_an_update_of_a_residual_network_follows_the_written_objective(hparams, 
     assert (found - expected).norm() < rtol * expected[0].norm()
 
 
-def test_the_difference_of_gradients_is_as_good_in_single_precision_as_it_says(hparams):
+def test_gradient_difference_is_accurate_in_single_precision(hparams):
     methods = (VariationalLaplace(sd_lr_ratio=1.0, difference=True), VariationalLaplace(sd_lr_ratio=1.0))
     found, exact = (Residual(torch.float32).gradient(method, hparams) for method in methods)
     assert 0 < (found[0] - exact[0]).norm() < 1e-3 * exact[0].norm()
@@ -142,7 +142,7 @@ def test_gradient_is_differentiable_in_16_bits(hparams):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_labels_drawn_without_a_doubt_have_no_gradient_and_the_difference_is_of_those_observed(hparams, dtype):
+def test_certain_labels_reduce_the_difference_to_observed_labels(hparams, dtype):
     residual = Residual(dtype)
     residual.params[0, -3] = 1e4  # the bias of the first class
     found, exact = (residual.gradient(VariationalLaplace(difference=flag), hparams) for flag in (True, False))

@@ -132,7 +132,7 @@ def test_the_first_stage_is_2_of_10_epochs():
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_the_first_stage_moves_the_mean_alone(problem, hparams, batches, optimizer):
+def test_first_stage_moves_only_the_mean(problem, hparams, batches, optimizer):
     method, tape, state = staged(problem, optimizer)
     plan, batch = Plan(10, 1.0), batches(2)
     noise = torch.cat([tape, tape[:2]])
@@ -159,7 +159,7 @@ def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
-def test_schedule_of_the_rate_moves_the_mean_alone(problem, hparams, batches):
+def test_schedule_of_the_rate_scales_only_the_mean(problem, hparams, batches):
     method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
     full = VIFA(mc_samples=2, optimizer="sgd").update(problem, state, batch, Noise(noise), FIRST)[0].params

@@ -18,7 +18,7 @@ def positive_definite(dim: int, seed: int) -> np.ndarray:
 
 
 def test_line_5_as_printed_never_moves_the_mean():
-    # mean_t - mean_t-1 = (mean_t - mean_t-1) / t has the solution mean_t = mean_t-1 alone, for t > 1.
+    # mean_t - mean_t-1 = (mean_t - mean_t-1) / t has only the solution mean_t = mean_t-1, for t > 1.
     vectors = 3 + np.random.default_rng(0).standard_normal((50, 2))
     printed, corrected = np.zeros(2), np.zeros(2)
     for t, theta in enumerate(vectors, start=1):

@@ -1,4 +1,4 @@
-"""How many calls lead from a job to a method's update."""
+"""Number of calls that lead from a job to a method's update."""
 
 import sys
 

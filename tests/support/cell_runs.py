@@ -24,7 +24,7 @@ def side_by_side(*jobs: Job) -> Job:
 
 
 def elsewhere(job: Job) -> Job:
-    """The same cell with a journal of its own."""
+    """Return the job with another journal for its cell."""
     return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.json"),))
 
 

@@ -37,7 +37,7 @@ class Joint:
         return cls(normal(m_out, D_OUT, seed=1), normal(m_in, D_IN, seed=2), d_r, d_c, 0.7)
 
     def sample(self, whitened, scale, unit):
-        """(d_out, d_in), as the method computes it."""
+        """Return a sample of W (d_out, d_in), computed as in the method."""
         g_r, g_c = orthonormal(self.z_r, self.d_r), orthonormal(self.z_c, self.d_c)
         return self.sigma * matheron(g_r, g_c, whitened[None], scale, unit[None])[0]
 
@@ -45,7 +45,7 @@ class Joint:
         return torch.linalg.cholesky(self.psi_r) @ whitened @ torch.linalg.cholesky(self.psi_c).T
 
     def jacobian(self, whitened, scale):
-        """Of vec W in the noise, of which W is an affine map."""
+        """Return the Jacobian of vec W in the noise, of which W is an affine map."""
         noise = torch.zeros(D_OUT + len(self.z_r), D_IN + len(self.z_c), dtype=torch.float64)
         found = jacrev(lambda unit: vec(self.sample(whitened, scale, unit)))(noise)
         return found.reshape(D_OUT * D_IN, -1)

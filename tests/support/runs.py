@@ -17,7 +17,7 @@ TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "el
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """Return the command line of a tiny run, on diabetes if no own table is given."""
+    """Return the command line of a tiny run, on diabetes if no table is given."""
     data = () if "--csv" in arguments else ("--datasets", "diabetes")
     return [sys.executable, str(ROOT / "run_all.py"), *BUDGET, *data, *map(str, arguments)]
 
@@ -40,7 +40,7 @@ def finished(out: Path) -> int:
 
 
 def wait_for(what, seconds: float = 300) -> None:
-    """Wait until `what()` is true; fail after so many seconds."""
+    """Wait until `what()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline

@@ -18,11 +18,11 @@ SAMPLERS = pytest.mark.parametrize("sampler", ROUNDS)
 
 
 class Crash(BaseException):
-    """As sudden as a kill."""
+    """An exception that nothing catches, as sudden as a kill."""
 
 
 class Objective:
-    """(log10 lr + 2)^2 + log10(precision)^2, except `scores[number]`; crashes in the given round of this run."""
+    """Objective (log10 lr + 2)^2 + log10(precision)^2, except `scores[number]`; crashes in a given round of the run."""
 
     def __init__(self, crash_in_round: int | None = None, scores: dict[int, float] | None = None):
         self.rounds, self.crash_in_round, self.scores = [], crash_in_round, scores or {}

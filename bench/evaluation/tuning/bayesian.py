@@ -25,7 +25,7 @@ def proposal(study: optuna.Study, space: Mapping[str, BaseDistribution], n_rando
         study: The trials so far.
         space: Distributions by hyper-parameter.
         n_random: Number of usable trials before which proposals are random.
-        seed: Fixes the proposal, given the trials.
+        seed: Seed of the proposal, which is deterministic given the trials.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # of Optuna 4

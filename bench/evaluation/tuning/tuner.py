@@ -39,7 +39,7 @@ class Score(NamedTuple):
     """Score of a fit on a part that is held out, or of a trial.
 
     Attributes:
-        value: To be minimised; NaN where there is none.
+        value: Score, which is minimised; NaN where there is none.
         flaw: Why there is no finite value; "" if unknown.
     """
 
@@ -77,7 +77,7 @@ class Search:
         journal: File of the study; None to store nothing.
         space: Distributions by hyper-parameter.
         protocol: Says how many trials there are, in which rounds, and the sampler.
-        seed: Fixes the trials.
+        seed: Seed of the trials.
 
     Raises:
         bench.evaluation.tuning.storing.StudyNotStored: The file cannot be read or written, here or in `tell`.
@@ -175,7 +175,7 @@ class Round:
         """Store the round in the studies.
 
         Args:
-            scores: Of the fits of all `trials`, those of a trial adjacent and equally many for each trial.
+            scores: Scores of the fits of all `trials`, those of a trial adjacent and equally many for each trial.
         """
         seconds = (time.perf_counter() - self._started) / len(self._asked)
         n_fits = len(scores) // sum(map(len, self._asked.values()))

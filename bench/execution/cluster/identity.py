@@ -35,7 +35,7 @@ class Identity:
     stale: bool
 
     def differs(self, other: "Identity") -> str | None:
-        """Return in words how this code, a Dask worker's, differs from `other`; None if it is equal."""
+        """Return how this code, a Dask worker's, differs from `other`, in words; None if it is equal."""
         for name, got, wanted in (
             ("Python", self.python, other.python),
             ("package version", self.package, other.package),

@@ -88,7 +88,7 @@ def execute(order: Order) -> Delivery:
     """Run a job on this Dask worker.
 
     Raises:
-        Exception: As `bench.execution.pool.run_on_worker` does.
+        Exception: Any that `bench.execution.pool.run_on_worker` raises.
     """
     from distributed import get_worker
 

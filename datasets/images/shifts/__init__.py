@@ -8,7 +8,7 @@ corruptions and perturbations", with the names and the five severities of their 
 of about 32 pixels a side. This implementation uses NumPy, SciPy and Pillow. It applies the same operations as the
 published code, but single pixels differ:
 
-- Random numbers depend on the image's row and the seed alone, and are the same at every severity.
+- Random numbers depend only on the image's row and the seed, and are the same at every severity.
 - Values are rounded to grey levels; the published code truncates them.
 - Blurs that the published code takes from OpenCV and ImageMagick are computed without the rounding of these libraries.
 

@@ -15,7 +15,7 @@ class Snow(NamedTuple):
 
     Attributes:
         mean: mean brightness of the layer of flakes, before thresholding.
-        sd: its standard deviation.
+        sd: standard deviation of that brightness.
         magnification: magnification of the layer of flakes.
         threshold: brightness below which there is no flake.
         radius: radius of the flakes' motion blur, pixels.
@@ -44,7 +44,7 @@ def snow(images: np.ndarray, level: Snow, generators: Sequence[np.random.Generat
 
 
 def fog(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return (x + density f) max(x) / (max(x) + density); `level` is the density and the `decay` of the plasma f."""
+    """Return foggy images (x + density f) max(x) / (max(x) + density); `level` is (density, decay of the plasma f)."""
     density, decay = level
     height, width = images.shape[2:]
     size = 1 << (max(height, width) - 1).bit_length()
@@ -93,10 +93,11 @@ def brightness(images: np.ndarray, more: float, generators: Sequence[np.random.G
 
 
 def saturate(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Change the saturation s of colours to a s + b, at most 1, at the same hue and V; `level` is (a, b).
+    """Change the HSV saturation s of each pixel to a s + b, clipped to [0, 1]; `level` is (a, b).
 
-    A colour is V (1 - s f), where f is 0 for the brightest channel and 1 for the darkest. Grey has the hue of red, as
-    in the published code. Images without three channels have no colours and are left as they are.
+    Hue and value V stay. The channels of a colour are V (1 - s f), where f is 0 for the brightest channel and 1 for the
+    darkest. Grey pixels have no hue and are treated as red, as in the published code. Images without three channels
+    have no colours and are left as they are.
     """
     if images.shape[1] != 3:
         return images.copy()

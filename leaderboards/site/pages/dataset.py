@@ -46,7 +46,7 @@ class DatasetSection(NamedTuple):
         cells: details of each method's cell.
         others: the table of all other metrics; None before it is rendered, and where there are none.
         details: `cells`, rendered.
-        where: by method, the further page that has its details; "" for this page.
+        where: further page that has the details of each method; "" for this page.
     """
 
     suite: str
@@ -120,7 +120,7 @@ def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rende
 
     Args:
         dataset: name of the data set.
-        sections: as made by `section`.
+        sections: sections that `section` made.
         rendered: macros of `parts.html`.
     """
     page, parts, rest = addresses.dataset_page(dataset), [], 0

@@ -21,12 +21,12 @@ class SeriesSection(NamedTuple):
 
     Attributes:
         series: suite, and presets by seconds.
-        metric: the leading one of the largest budget.
+        metric: the leading metric of the largest budget.
         reference: method that differences refer to; "" without one.
         methods: every method, in the order of the largest budget's standings.
-        columns: by seconds, the standings.
-        spent: by seconds and method, the median seconds really taken, where they are known.
-        plots: over all data sets, and of each.
+        columns: standings by seconds of the budget.
+        spent: median seconds really taken, by seconds of the budget and method, where they are known.
+        plots: plots over all data sets, and of each.
     """
 
     series: BudgetSeries

@@ -23,7 +23,7 @@ class PresetCard(NamedTuple):
         changes: how a modified preset differs from the original (`Site.changes`).
         cells: counts by status: "400 finished, 2 diverged".
         metric: title of the leading metric.
-        standings: by that metric.
+        standings: standings by that metric.
     """
 
     preset: str

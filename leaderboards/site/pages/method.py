@@ -34,12 +34,12 @@ class MethodSection(NamedTuple):
         preset: label of the preset.
         columns: metrics of the table, by name.
         rows: the method's row of each data set's board, by data set.
-        hparams: by hyper-parameter, (data set, chosen values, search range, importance).
+        hparams: tuples (data set, chosen values, search range, importance) of each hyper-parameter.
         measured: strengths and weaknesses, in sentences.
         plot: difference to the reference, by data set.
         tuning_curves: best objective against the number of trials.
         training_curves: a figure for each diagnostic that the method records along training.
-        legend: what the signs beside numbers mean.
+        legend: meanings of the signs beside numbers.
     """
 
     suite: str
@@ -200,7 +200,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
 def chosen(
     cells: dict[str, list[cell_details.Row]], studies: dict[str, Tuning]
 ) -> dict[str, list[tuple[str, str, str, str]]]:
-    """Return by hyper-parameter, for each data set, the chosen values, the search range and the importance."""
+    """Return tuples (data set, chosen values, search range, importance) of each hyper-parameter."""
     by_name: dict[str, list[tuple[str, str, str, str]]] = {}
     for dataset, rows in cells.items():
         settings = [cell_details.as_object(row["hparams"]) for row in rows]

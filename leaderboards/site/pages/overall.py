@@ -17,7 +17,7 @@ COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
 
 
 def matrix(standings: Standings) -> list[tuple[str, list[tuple[str, float, int]]]]:
-    """Return by method (rival, win rate, number of data sets) for each rival, in the order of mean ranks.
+    """Return tuples (rival, win rate, number of data sets) of each method, in the order of mean ranks.
 
     Of more than `MOST_RIVALS` methods, one of each family is taken.
     """
@@ -38,7 +38,7 @@ def figures(
         site: all results.
         suite: name of the suite.
         preset: label of the preset.
-        standings: by the metric.
+        standings: standings by the metric.
         leads: whether it is the leading metric, which has figures of runtime and coverage too.
         key: prefix of ids, unique within a page.
     """

@@ -24,9 +24,9 @@ class Overview(NamedTuple):
         suite: name of the suite.
         preset: label of the preset.
         metric: the leading metric.
-        standings: by that metric.
-        evidence: as in "18 data sets, 20 splits each".
-        verdict: what it says, in two sentences and a table.
+        standings: standings by that metric.
+        evidence: size of the evidence, as in "18 data sets, 20 splits each".
+        verdict: the verdict, in two sentences and a table.
         plot: forest plot of one method of each family.
     """
 

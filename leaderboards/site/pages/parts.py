@@ -26,7 +26,7 @@ class PagePart(NamedTuple):
     Attributes:
         suite: name of its suite.
         preset: label of its preset.
-        name: of the method or metric that it is about; "" for all.
+        name: name of the method or metric that it is about; "" for all.
         html: the part.
         page: file name of the further page that has it; "" for a part that stays in its page.
     """
@@ -48,7 +48,7 @@ def placed(page: str, parts: Sequence[PagePart], rest: int) -> list[PagePart]:
 
     Args:
         page: file name of the page.
-        parts: in their order.
+        parts: parts in their order on the page.
         rest: about how many characters stay in the page in any case.
     """
     if rest + sum(len(part.html) for part in parts) <= MOST:
@@ -75,7 +75,7 @@ def first_failures(failures: Sequence[Failure]) -> list[Failure]:
 
 
 def further_pages(parts: Sequence[PagePart]) -> dict[str, list[tuple[str, str, list[PagePart]]]]:
-    """Return by further page its parts, with the suite and preset of each group of them."""
+    """Return the parts of each further page, by file name, as (suite, preset, parts) groups."""
     pages: dict[str, list[tuple[str, str, list[PagePart]]]] = {}
     for (page, suite, preset), some in groupby(parts, lambda part: (part.page, part.suite, part.preset)):
         if page:

@@ -1,4 +1,4 @@
-"""The page on power: which comparisons are open, and how many splits or data sets would settle them."""
+"""The page on power: which comparisons are open, and how many splits or data sets would decide them."""
 
 from math import inf, isnan, nan
 from statistics import median
@@ -19,12 +19,12 @@ SETTLED, UNTESTED, NONE = "settled", "–", "none"
 
 
 class Answer(NamedTuple):
-    """Number of splits or data sets that would settle a comparison, in words.
+    """Number of splits or data sets that would decide a comparison, in words.
 
     Attributes:
         text: a number of splits or data sets, `NONE` where no number would, `SETTLED` or `UNTESTED`.
         hint: text of a tooltip.
-        amount: the number, to sort by: 0 if settled, NaN if untested.
+        amount: the number, to sort by: 0 if the comparison is decided, NaN if it is untested.
     """
 
     text: str
@@ -47,10 +47,10 @@ class PowerSection(NamedTuple):
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
-        title: of the metric.
-        standings: by the metric.
+        title: title of the metric.
+        standings: standings by the metric.
         datasets: names of the columns.
-        sentences: how much is open, and what would settle it.
+        sentences: how much is open, and what would decide it.
         lines: one per method, in the order of the standings.
     """
 
@@ -108,7 +108,7 @@ def for_place(standing: Standing) -> Answer:
 
 
 def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
-    """Return how many splits or data sets would settle the difference to the reference."""
+    """Return how many splits or data sets would decide the difference to the reference."""
     if isnan(row.low):
         return Answer(UNTESTED, "no interval", nan)
     hint = f"difference {printed.difference(row, unit)}, 95 % interval {printed.interval(row, unit)}; "
@@ -121,7 +121,7 @@ def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
 
 
 def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
-    """Return how much is open, and how many splits or data sets would settle it, in words."""
+    """Return how much is open, and how many splits or data sets would decide it, in words."""
     ranking, reference = standings.families, visible(standings.reference)
     n_datasets = len(ranking.datasets)
     said = []
@@ -144,7 +144,7 @@ def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
 
 
 def _counts(answers: list[Answer], noun: str) -> str:
-    """Return how many comparisons are settled, would be by some number of splits or data sets, or by none."""
+    """Return how many comparisons are decided, would be by some number of splits or data sets, or by none."""
     tested = [one.amount for one in answers if not isnan(one.amount)]
     if not tested:
         return "none could be tested."

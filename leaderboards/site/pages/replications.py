@@ -61,9 +61,9 @@ class ClaimLine(NamedTuple):
 
     Attributes:
         text: the claim.
-        verdict: over all data sets.
+        verdict: verdict over all data sets.
         in_words: number of data sets by verdict.
-        about: what is compared, as in "NMLL, vifa below map".
+        about: the compared quantity, as in "NMLL, vifa below map".
         tests: one per data set.
     """
 
@@ -84,17 +84,17 @@ class ReplicationSection(NamedTuple):
 
     Attributes:
         replication: the entry and its verdicts.
-        instead: what is said instead of a verdict, as in "not run yet"; "" where there is one.
+        instead: text in place of a verdict, as in "not run yet"; "" where there is one.
         tally: number of claims by verdict: (words, style class).
-        gaps: what is missing of its runs, in words.
-        lines: its published numbers that have a verdict.
+        gaps: what its runs lack, in words.
+        lines: published numbers of the entry that have a verdict.
         rule: how they were judged, if all were judged in one unusual way; "" otherwise.
-        not_compared: why others have none.
-        plot: their differences; None for too few.
-        claims: its claims.
-        pictures: figures of its rows, as the paper has them.
-        provenance: where its rows come from; None without rows of its own.
-        failures: its cells that failed.
+        not_compared: why other published numbers have no verdict.
+        plot: plot of the differences; None for too few.
+        claims: claims of the entry.
+        pictures: figures of its rows, in the form of the paper's.
+        provenance: origin of its rows; None without rows of its own.
+        failures: failed cells of the entry.
     """
 
     replication: Replication
@@ -124,7 +124,7 @@ class Tally(NamedTuple):
         n_numbers: number of published numbers with a verdict.
         n_agree: number of these that agree, each by itself.
         n_claims: number of claims that were judged.
-        claims: how many of these have each verdict, as in "56 hold, 38 hold in part".
+        claims: numbers of claims with each verdict, as in "56 hold, 38 hold in part".
     """
 
     n_papers: int

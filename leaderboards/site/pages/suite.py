@@ -20,12 +20,12 @@ class Grid(NamedTuple):
 
     Attributes:
         name: name of the metric.
-        metric: its title, direction and meaning.
+        metric: title, direction and meaning of the metric.
         datasets: names of the columns.
         methods: names of the rows, in the order of their mean ranks.
-        standings: of the methods by this metric.
-        rows: by method and data set, the cell and what is missing from it ("2 failed").
-        legend: what the signs beside numbers mean.
+        standings: standings of the methods by this metric.
+        rows: cell of each method and data set, and what is missing from it ("2 failed").
+        legend: meanings of the signs beside numbers.
         plots: figures of the metric.
         missing_figures: sentences on figures that cannot be drawn, and why.
     """
@@ -54,7 +54,7 @@ class SuiteSection(NamedTuple):
         changes: how a modified preset differs from the original (`Site.changes`).
         run: protocol, seeds and counts of cells, in words.
         grids: one table per metric, the leading metric first.
-        matrix: by method, (rival, win rate by the leading metric, number of data sets) for each rival.
+        matrix: tuples (rival, win rate by the leading metric, number of data sets) of each method.
         parts: `grids`, rendered.
     """
 
@@ -71,7 +71,7 @@ def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered)
 
     Args:
         suite: name of the suite.
-        sections: as of `context`.
+        sections: sections of one suite, not yet rendered.
         rendered: macros of `parts.html`.
     """
     parts = [
@@ -159,6 +159,6 @@ def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], le
 
 
 def _missing(row: BoardRow, most: int) -> str:
-    """Return in words how many of `most` splits a mean does not include, and how many failed."""
+    """Return the number of `most` splits that a mean does not include, and how many failed, in words."""
     unfinished = f"{row.n} of {most} splits" if row.n + row.n_failed < most else ""
     return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))

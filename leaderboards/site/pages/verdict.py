@@ -26,8 +26,8 @@ class VerdictLine(NamedTuple):
     """One method.
 
     Attributes:
-        place: its row of the ranking.
-        failed: which splits failed, as in "1 of 205 splits failed: protein 3"; "" for none.
+        place: row of the method in the ranking.
+        failed: the splits that failed, as in "1 of 205 splits failed: protein 3"; "" for none.
         bar: SVG of the difference to the reference and its interval.
         numbers: one text per column; "" where there is no number.
     """
@@ -42,8 +42,8 @@ class Verdict(NamedTuple):
     """The verdict of a suite and preset as the index prints it: sentences, and a table of methods.
 
     Attributes:
-        sentences: which methods lead, and which differ from the reference.
-        unit: of differences to the reference (`Ranking.unit`).
+        sentences: sentences on the methods that lead, and on those that differ from the reference.
+        unit: unit of differences to the reference (`Ranking.unit`).
         columns: those after the difference to the reference.
         lines: methods, the best mean rank first; at most `MOST_ROWS`, the reference among them.
         left_out: number of methods that have no line.
@@ -63,8 +63,8 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
         site: all results.
         suite: name of the suite.
         preset: label of the preset.
-        standings: by the leading metric.
-        evidence: as in "18 data sets, 20 splits each".
+        standings: standings by the leading metric.
+        evidence: size of the evidence, as in "18 data sets, 20 splits each".
     """
     ranking = standings.families
     shown = _shown(ranking.rows, standings.reference)

@@ -25,9 +25,9 @@ class VerdictColumn(NamedTuple):
     """A column.
 
     Attributes:
-        title: its heading.
+        title: heading of the column.
         meaning: one sentence.
-        texts: by method what is printed; methods without a number are left out.
+        texts: printed text for each method; methods without a number are left out.
     """
 
     title: str
@@ -42,7 +42,7 @@ def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[V
         site: all results.
         suite: name of the suite.
         preset: label of the preset.
-        standings: by the leading metric.
+        standings: standings by the leading metric.
     """
     made = [
         _rank(standings),

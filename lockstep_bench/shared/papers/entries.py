@@ -21,7 +21,7 @@ class Run:
     Attributes:
         suite, preset: where the protocol starts from.
         methods, datasets: names.
-        splits: as in `--splits`; "" for those of the preset.
+        splits: the splits, written as in `--splits`; "" for those of the preset.
         settings: fields of `shared.protocol.Protocol` that differ.
         hparams: hyper-parameters that are fixed, as in `--hparam`.
     """
@@ -60,7 +60,7 @@ class Claim:
         right: method that `left` is compared with; "" for `value`.
         value: number that `left` is compared with.
         margin: largest difference of "within".
-        datasets: where the claim is tested; all of the entry by default.
+        datasets: data sets on which the claim is tested; all of the entry by default.
     """
 
     text: str
@@ -81,15 +81,15 @@ class Entry:
         paper: title; `source` in published.csv.
         name: name on the command line.
         table: `table` in published.csv, or "Figure 3", "Section 4.2" where nothing is published in numbers.
-        title: what it shows, in a line.
+        title: what the table or figure shows, in a line.
         protocol: the paper's protocol, in a few sentences.
         departures: every way in which the runs depart from it; "" for none.
-        same_rows_as: entry whose runs serve this one too; "" for none.
-        unavailable: why the runs are not made on two cores, and their estimated cost; "" if they are.
-        test: test that checks the entry where no rows can, as a path from the root of the repository; "" for none.
-        runs: what is run.
-        of: published methods that the entry is about; all of the table by default.
-        methods, datasets, metrics: names here by names in published.csv, where they differ.
+        same_rows_as: another entry whose runs provide the rows of this one too; "" for none.
+        unavailable: why the entry is not run on two cores, with the estimated cost; "" if it is run.
+        test: test that checks the entry if rows cannot, as a path from the repository's root; "" for none.
+        runs: runs of the entry.
+        of: published methods that the entry covers; by default all of the table.
+        methods, datasets, metrics: name in published.csv -> our name, where the two differ.
         ratios: published times that are compared as ratios, by metric.
         claims: statements without a number.
     """

@@ -1,7 +1,7 @@
 """Parquet files that hold a digest of their own bytes, so that damage is noticed and never read as a number.
 
 The metadata at the end of a file name its number of bytes and a SHA-256, which is computed with its own digits replaced
-by zeros. All other programs read such files as usual. Files that another program wrote anew, such as pyarrow, which
+by zeros. All other programs read these files as usual. Files that another program wrote anew, such as pyarrow, which
 copies the metadata, have another number of bytes and are read without this check. Pages also have checksums, for
 readers of a few columns.
 """
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 MARK = b"lockstep-bench-sha256:"
 ZEROS = b"0" * 64
 DIGEST = re.compile(MARK + rb"([0-9a-f]{64}):(\d{20})")
-MANY_BYTES = 1_000_000  # of a file with so many rows that they share texts
+MANY_BYTES = 1_000_000  # of a file with many rows, which share texts
 
 
 class Damaged(Exception):
@@ -28,7 +28,7 @@ def sealed(table: pa.Table, **options: Any) -> bytes:
 
     Args:
         table: The table, whose own metadata are not stored.
-        options: As of `pyarrow.parquet.ParquetWriter`.
+        options: See `pyarrow.parquet.ParquetWriter`.
     """
     content = pa.BufferOutputStream()
     plain = table.replace_schema_metadata(None)

@@ -8,7 +8,7 @@ def without_nan(values: np.ndarray, name: str) -> np.ndarray:
 
     Args:
         values: any shape.
-        name: what they are, in the plural.
+        name: name of the values, in the plural.
 
     Raises:
         ValueError: A value is NaN.

@@ -28,7 +28,7 @@ def near_zero() -> np.ndarray:
 
 
 @pytest.mark.parametrize("offset", [1e9, -1e9, 1e6, 1e12, 2.0**50, 1e15])
-def test_targets_far_from_zero_are_learned_alike(near_zero, offset):
+def test_large_target_offsets_do_not_change_learning(near_zero, offset):
     fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(X, Y + offset)
     lost = np.spacing(abs(offset))  # by the addition itself
     np.testing.assert_allclose(fitted.predict(X) - offset, near_zero, atol=1e-4 + 2 * lost)

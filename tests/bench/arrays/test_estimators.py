@@ -146,7 +146,7 @@ def test_classes_are_learned(classifier):
     assert (classifier.predict(x) == y).mean() > 0.8  # the most frequent class has less than half of the points
 
 
-def test_parts_of_many_rows_are_predicted_alike(regressor, classifier, monkeypatch):
+def test_chunked_predictions_equal_unchunked_ones(regressor, classifier, monkeypatch):
     x = np.random.default_rng(3).uniform(-2, 2, size=(300, 2))
     y, labels = x[:, 0], rings(300)[1]
     results = [

@@ -43,7 +43,7 @@ def with_slip(kind: type[Method], **changes) -> Method:
     """Return a method that is trained on a problem with other values.
 
     Args:
-        kind: of the method.
+        kind: class of the method.
         changes: "n_train" or the name of a hyper-parameter -> function of its value.
     """
 
@@ -175,7 +175,7 @@ def test_best_gaussian_minimises_the_divergence(problem_of, covariance):
     assert divergence(best) < min(divergence(best + step), divergence(best - step))
 
 
-def test_strong_prior_is_as_strong_as_the_data():
+def test_strong_prior_precision_lies_between_data_precisions():
     problem = strong_prior(0)
     of_data = np.linalg.eigvalsh(problem.beta * problem.x.T @ problem.x)
     assert of_data[0] < problem.alpha < of_data[-1]

@@ -1,4 +1,4 @@
-"""What a person sees while cells run."""
+"""Output printed while cells run."""
 
 import dataclasses
 import io

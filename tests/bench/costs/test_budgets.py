@@ -47,7 +47,7 @@ def test_line_never_falls_and_is_constant_without_further_updates():
         (240.0, Spending(60, 4000)),
     ],
 )
-def test_trials_and_minibatches_grow_alike(budget, spent):
+def test_trials_and_minibatches_grow_in_proportion(budget, spent):
     # A little more than the budget, so that rounding does not decide.
     assert spending(budget * (1 + 1e-9), rates((0, 1e-3), (0, 0)), TUNED, one_for_one) == spent
 

@@ -31,7 +31,7 @@ class Counted(MAP):
 
 @pytest.mark.parametrize("sampler", ["random", "centre"])
 def test_seconds_are_those_of_the_run(monkeypatch, sampler):
-    """The clock shows updates alone, of a second each. The final fit has half as many again as those to folds."""
+    """The clock shows only updates, of a second each. The final fit has half as many again as those to folds."""
     monkeypatch.setattr("lockstep_bench.methods.get", lambda name: Counted())
     monkeypatch.setattr(module, "_clock", lambda device: float(Counted.made))
     cell = replace(CELL, protocol=QUICK.changed(sampler=sampler))

@@ -1,4 +1,4 @@
-"""From cells to jobs on workers of a machine that is made up; and that no plan changes a result."""
+"""Cells are batched into jobs for the workers of an invented machine, and no plan changes a result."""
 
 from collections import Counter
 from dataclasses import replace

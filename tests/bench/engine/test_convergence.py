@@ -49,7 +49,7 @@ def test_gain_of_an_exponential_decay_is_exact():
     assert not gain_of(trace(np.exp(-updates / 20)), N_UPDATES, N_ROWS).still_improving
 
 
-def test_rising_and_small_gains_are_settled():
+def test_rising_and_small_gains_count_as_converged():
     rising = np.linspace(1.0, 3.0, N_UPDATES)
     assert gain_of(trace(rising), N_UPDATES, N_ROWS).mean < 0
     for values in (rising, np.linspace(9.9 * LEAST_GAIN, 0, N_UPDATES), np.zeros(N_UPDATES)):

@@ -18,7 +18,7 @@ SIZES = 9, 12, 10
 
 
 class Seen(NamedTuple):
-    """What updates have seen: sums over the rows of y, of y^2 and of the mean NLL, and the first rows' y."""
+    """Sums that updates have computed over the rows, of y, y^2 and the mean NLL, and the first rows' y."""
 
     total: Tensor
     squares: Tensor

@@ -33,7 +33,7 @@ def descend(log_rate, log_precision, weights, x, y):
 
 
 def by_hand(log_rate, log_precision, weights, x, y):
-    """The same step with the gradient worked out on paper, one row after the other."""
+    """Return the step of `descend`, with the gradient worked out on paper, one row after the other."""
     rows = []
     for rate, precision, w, features, target in zip(log_rate.exp(), log_precision.exp(), weights, x, y, strict=True):
         activation = torch.tanh(features @ w)
@@ -43,7 +43,7 @@ def by_hand(log_rate, log_precision, weights, x, y):
 
 
 def arguments(seed: int) -> list[torch.Tensor]:
-    """What changes from step to step: weights, x, y."""
+    """Return the arguments that change from step to step: weights, x, y."""
     shapes = [(ROWS, INPUTS), (ROWS, BATCH, INPUTS), (ROWS, BATCH)]
     return [numbers(*shape, seed=seed + part) for part, shape in enumerate(shapes)]
 
@@ -162,7 +162,7 @@ def test_functions_that_write_in_place_are_captured():
 
 
 def test_buffers_written_in_place_start_anew():
-    """The buffer follows from the fixed argument alone, but must not be kept from one call to the next."""
+    """The buffer depends only on the fixed argument, but must not be kept from one call to the next."""
 
     def function(fixed, x):
         return [fixed.exp().add_(x)]

@@ -87,7 +87,7 @@ def fast_compiler(monkeypatch):
 
 
 def errors(stack: StackedFits, exact: StackedFits) -> list[float]:
-    """Return for each part of the posterior its distance from the exact one, relative to the longest of the stack."""
+    """Return the error of each part of the posterior, relative to the longest exact one of the stack."""
     pairs = [
         (ours.double().reshape(len(ours), -1), wanted.double().reshape(len(ours), -1))
         for ours, wanted in zip(leaves(stack), leaves(exact), strict=True)
@@ -102,7 +102,7 @@ def errors(stack: StackedFits, exact: StackedFits) -> list[float]:
 @pytest.mark.usefixtures("no_minimum", "fast_compiler")
 @pytest.mark.parametrize(("name", "task"), PAIRS)
 def test_native_rounding_is_that_of_torch(name, task):
-    """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor."""
+    """Ten updates, because training amplifies rounding. Errors of few numbers differ by chance, hence the factor."""
     method = methods.get(name)
     which = fits(task, method)
     with native_training.noted_obstacles() as obstacles:

@@ -13,7 +13,7 @@ LENGTHS = [1, 3, 100, WORDS_AT_ONCE + 1, NUMBERS_AHEAD // 3]  # many steps ahead
 
 
 def record(seeds: list[int], length: int, steps: int, dtype=torch.float32) -> torch.Tensor:
-    """(steps, R, T)."""
+    """Return the noise of the first steps, (steps, R, T)."""
     stream = RandomStream(seeds, length, dtype, CPU)
     return torch.stack([next(stream).clone() for _ in range(steps)])
 

@@ -149,7 +149,7 @@ def test_data_stays_in_original_units_on_request(data):
 
 
 class KeepsItsNoise(Method):
-    """Its state is the very first tape it was dealt."""
+    """A method whose state stays the first random numbers that it received."""
 
     name, title = "keeper", "Keeper"
 

@@ -103,7 +103,7 @@ def test_code_that_a_number_depends_on_counts(root, file, old, new):
         ("methods/mine.py", "return 2 * x", "return (2 *\n        x)  # twice"),
         ("methods/mine.py", "def f(x: int) -> int", "def f(x: float) -> float"),
         ("methods/other.py", "Base\n", "Base\n\nx = 1\n"),  # another method
-        ("bench/pages.py", "TITLE = 1", "TITLE = 2"),  # imported for type checking alone
+        ("bench/pages.py", "TITLE = 1", "TITLE = 2"),  # imported only for type checking
     ],
 )
 def test_docstrings_comments_and_other_modules_do_not_change_identity(root, file, old, new):

@@ -1,4 +1,4 @@
-"""Where a number comes from."""
+"""Provenance of a number: revision of the code and its changes."""
 
 import json
 import shutil

@@ -15,7 +15,7 @@ FOLDS = [HeldOut(ROWS[2:], ROWS[:2], (0,), {"beta": 2.0}), HeldOut(ROWS[:4], ROW
 
 @pytest.fixture
 def split() -> SplitFits:
-    """The fits of a split with two folds, whose model settles beta."""
+    """The fits of a split with two folds, whose model fixes beta."""
     task = task_of("uci", "diabetes")
     return SplitFits(task, None, 7, {}, lambda: FOLDS, ROWS, LargestFits(4, 6), 0, {"beta": 1.0})
 
@@ -26,7 +26,7 @@ def test_each_fold_of_a_trial_has_its_own_seed(split):
     assert [fit.rows is part.train for fit, part in zip(fits, FOLDS, strict=True)] == [True, True]
 
 
-def test_settled_hyper_parameters_replace_searched_ones(split):
+def test_fixed_hyper_parameters_replace_searched_ones(split):
     assert [fit.hparams for fit in split.trial(0, {"lr": 0.1, "beta": 9.0})] == [
         {"lr": 0.1, "beta": 2.0},
         {"lr": 0.1, "beta": 3.0},
@@ -34,7 +34,7 @@ def test_settled_hyper_parameters_replace_searched_ones(split):
     assert split.final({"lr": 0.2, "beta": 9.0}).hparams == {"lr": 0.2, "beta": 1.0}
 
 
-def test_stacks_hold_fits_of_alike_splits(split):
+def test_stacks_hold_fits_of_compatible_splits(split):
     larger, narrower = replace(split, largest=LargestFits(5, 7)), replace(split, inputs=np.array([0, 2]))
     assert list(stacks([split, larger, split, narrower, split], limit=9)) == [[0, 2, 4], [1], [3]]
 

@@ -115,7 +115,7 @@ def test_without_tuning_the_middle_of_each_range_is_taken_and_nothing_is_scored(
     assert outcome.row["n_trials"] == 0
 
 
-def test_trials_see_training_images_alone_and_the_final_fit_the_validation_images_too(tmp_path, known, monkeypatch):
+def test_only_the_final_fit_trains_on_validation_images(tmp_path, known, monkeypatch):
     seen, train = [], images.train_sequentially
 
     def spy(method, task, data, fits, *arguments, **options):

@@ -1,4 +1,4 @@
-"""How chains mix, against ArviZ on the same numbers."""
+"""Mixing of chains, against ArviZ on the same numbers."""
 
 from unittest.mock import Mock
 
@@ -49,7 +49,7 @@ def test_nothing_is_said_of_predictions_that_are_equal_or_not_finite(number):
 
 
 def test_nothing_is_said_of_large_networks():
-    """They would compute one draw after the other."""
+    """Large networks would compute one draw after the other."""
     fits = Mock(spec=SequentialFits, method=MILE())
     assert with_mixing([{"a": 1.0}], fits) == [{"a": 1.0}]
     assert not fits.predict.called

@@ -1,4 +1,4 @@
-"""Nothing of an own table's test rows reaches tuning or training: no target, no scale and no text."""
+"""Nothing of the test rows of a user's table reaches tuning or training: no target, no scale and no text."""
 
 import json
 from collections.abc import Callable

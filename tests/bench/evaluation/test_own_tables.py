@@ -1,4 +1,4 @@
-"""The units of an own target do not matter: noise ranges and priors follow its scale."""
+"""The units of a user's target do not matter: noise ranges and priors follow its scale."""
 
 import numpy as np
 import pandas as pd

@@ -138,7 +138,7 @@ def test_a_refused_reference_is_a_failed_cell_that_says_why(tmp_path, monkeypatc
     assert "R-hat is 1.2" in outcome.row["error"]
 
 
-def test_regions_are_the_widest_gap_and_outside():
+def test_regions_are_widest_gap_and_extrapolation():
     between, far = regions(np.array([-2.0, -0.8, 0.0, 0.7, 3.0]), np.array([0.5, -1.0, 1.0, -0.7]))
     np.testing.assert_array_equal(between, [False, False, True, False, False])
     np.testing.assert_array_equal(far, [True, False, False, False, True])

@@ -34,7 +34,7 @@ TINY = PAPER.changed(epochs=2, batch_size=3, trials=2, samples=4, validation_sam
 
 
 def tiny_network(name: str, image: tuple[int, int, int], n_outputs: int) -> ResNet:
-    """As a ResNet-18 for ImageNet, in two narrow stages of one block."""
+    """Return a small ResNet-18 for ImageNet: two narrow stages of one block."""
     return ResNet(image, n_outputs, widths=(4, 6), blocks=1, stem="imagenet")
 
 

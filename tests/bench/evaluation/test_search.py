@@ -1,4 +1,4 @@
-"""How many trials a search has, and whose scores it is told."""
+"""Number of trials of a search, and the scores that it is told."""
 
 from types import SimpleNamespace
 

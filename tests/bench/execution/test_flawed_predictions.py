@@ -80,7 +80,7 @@ def test_reason_is_named(cell, monkeypatch, name, tuned):
         assert row["error"].endswith("validation points" if tuned else "test points")
 
 
-def test_flaw_at_some_hparams_loses_those_trials_alone(cell, monkeypatch):
+def test_flaw_at_some_hparams_loses_only_those_trials(cell, monkeypatch):
     def predict(self, problem, *arguments):
         normals = PREDICT(self, problem, *arguments)
         return normals._replace(variance=torch.where(problem.hparams.lr > 0.004, 1, -1) * normals.variance)

@@ -159,7 +159,7 @@ def test_a_pool_that_has_ended_starts_nothing(job, pool):
 
 
 def test_a_run_can_be_sent_to_another_machine(job):
-    """Where joblib's dask backend makes it; it has its processes there."""
+    """joblib's dask backend makes the function on one machine; another machine runs it in processes of its own."""
     sent = pickle.loads(pickle.dumps(partial(run_on_worker, job("map", 0, 1), SHARED, 60.0)))
     assert sent.func is run_on_worker
     assert sent.args == (job("map", 0, 1), SHARED, 60.0)

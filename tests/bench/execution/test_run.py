@@ -43,7 +43,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
     of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio", "checked"}
-    of_others |= {"log", "exclusive"}  # what the scheduler alone knows
+    of_others |= {"log", "exclusive"}  # what only the scheduler knows
     assert set(missing) == of_others | (set(METRICS) - REGRESSION)
     assert outcome.row["status"] == "ok"
     assert outcome.row["n_train"] + outcome.row["n_test"] == 442
@@ -144,7 +144,7 @@ def test_training_diagnostics_are_stored_beside_the_row(job, monkeypatch):
     assert (table["value"][table["name"] == "norm"] > 0).all()
 
 
-def test_rows_say_whether_the_objective_had_settled(job):
+def test_rows_record_convergence_of_the_objective(job):
     outcome = outcome_of(job("map"))
     said = json.loads(outcome.row["diagnostics"])
     table = outcome.tables["training"].to_pandas()

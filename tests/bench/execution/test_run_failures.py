@@ -1,4 +1,4 @@
-"""What goes wrong in a cell is a row with its reason; what goes wrong with the disk is not the cell's fault."""
+"""Failures in a cell are rows with a reason; failures of the disk are not the cell's fault."""
 
 import errno
 import os
@@ -125,7 +125,7 @@ def test_full_disk_ends_the_run_without_failed_rows(job, monkeypatch, number):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_full_scratch_disk_fails_its_cell_alone(job, monkeypatch, number):
+def test_full_scratch_disk_fails_only_its_cell(job, monkeypatch, number):
     one = job("map")
 
     def init(self, problem, noise):

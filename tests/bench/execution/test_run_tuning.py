@@ -1,4 +1,4 @@
-"""What a cell is tuned on: folds, holdout parts, splits of any sizes, budgets."""
+"""Data that a cell is tuned on: folds, holdout parts, splits of any sizes, budgets."""
 
 import dataclasses
 import itertools

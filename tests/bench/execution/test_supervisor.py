@@ -167,7 +167,7 @@ def child(calls):
 
 
 def gone(pid: int) -> bool:
-    """Whether a process ends within a minute."""
+    """Return True if a process ends within a minute."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
@@ -321,7 +321,7 @@ def test_a_child_that_is_ended_stops_its_call(child, calls):
 
 @pytest.mark.parametrize("how", ["have_a_child_and_die", "fork_and_die"])
 def test_death_of_a_child_ends_its_descendants(child, calls, monkeypatch, how):
-    """Also what was forked, and so holds the child's end of the pipe open."""
+    """A forked process holds the child's end of the pipe open; it is ended too."""
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     told = []
     with pytest.raises(Died):
@@ -351,7 +351,7 @@ def test_stopped_guardian_ends_daemons(child, calls):
 
 @linux
 def test_daemon_without_guardian_holds_nobody_up(child, calls, monkeypatch):
-    """It has the child's end of the pipe, and nobody is left to end it."""
+    """The daemon has the child's end of the pipe, and nobody is left to end the daemon."""
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.2)
     daemons = []
     child.call(calls.start_a_daemon, LONG, "return", on_progress=daemons.append)

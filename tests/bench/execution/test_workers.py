@@ -16,7 +16,7 @@ def test_workers_of_one_cpu_are_neighbours():
 
 
 @pytest.mark.parametrize(("each", "neighbours"), [(1, 0), (2, 1)])
-def test_workers_see_their_own_gpu_alone(monkeypatch, each, neighbours):
+def test_workers_see_only_their_own_gpu(monkeypatch, each, neighbours):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-b")
     workers = workers_on(["cuda:0", "cuda:1"], each)
     assert [worker.environment["CUDA_VISIBLE_DEVICES"] for worker in workers] == ["4"] * each + ["GPU-b"] * each

@@ -63,7 +63,7 @@ def test_a_noise_range_that_follows_the_targets_is_named_so(tmp_path):
         given("noise=1", suite="own", methods=("map",), names=("houses",))
 
 
-def test_hparams_settled_by_the_model_cannot_be_fixed():
+def test_hparams_of_the_data_sets_model_cannot_be_given():
     with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
         given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
     with pytest.raises(InvalidRequest, match="hparams is a setting for vectors and images"):

@@ -1,4 +1,4 @@
-"""What is asked for becomes cells, or a refusal that says what to do."""
+"""Requests become cells, or a refusal that says what to do."""
 
 import pytest
 
@@ -129,7 +129,7 @@ def test_a_method_may_be_asked_for_as_an_ensemble():
 
 @pytest.fixture
 def broken_map(monkeypatch):
-    """As if the method "map" came from a package that cannot be imported."""
+    """Pretend that the method "map" comes from a package that cannot be imported."""
     reasons = {"map": "it cannot be imported"}
     monkeypatch.setattr(methods, "problem_with", reasons.get)
     return reasons
@@ -178,7 +178,7 @@ def test_invalid_protocol_change_is_refused(name, value):
         plan.protocol_of(request(changes={name: value}))
 
 
-def test_a_network_can_be_chosen_for_images_alone():
+def test_network_can_be_chosen_only_for_images():
     asked = request(suite="images", changes={"network": "cnn"})
     assert plan.protocol_of(asked)[1].network == "cnn"
     with pytest.raises(InvalidRequest, match="the suite uci has vectors"):

@@ -20,7 +20,7 @@ def test_total_variation_of_equal_normals_a_distance_apart(distance, sd):
     assert found == pytest.approx(2 * norm.cdf(distance / 2) - 1, abs=2e-4)
 
 
-def test_total_variation_sees_mixtures_not_moments():
+def test_total_variation_compares_mixtures_not_only_moments():
     one = compare(normals(-3.0, 3.0), normals(0.0, sd=10**0.5))["total_variation"]
     y = torch.linspace(-30, 30, 100_001, dtype=torch.float64)
     mixture = 0.5 * torch.tensor(norm.pdf(y, -3) + norm.pdf(y, 3))

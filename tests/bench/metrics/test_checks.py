@@ -182,7 +182,7 @@ def test_rounding_leaves_probabilities_normalised(n_classes, dtype):
     assert metrics.flaw(Classes(logits.softmax(-1).clamp(1e-10).log())) is None
 
 
-def test_parts_of_many_probabilities_are_summed_alike(monkeypatch):
+def test_chunked_probability_sums_give_the_same_flaw(monkeypatch):
     whole = metrics.flaw(Classes(CLASSES.log_probs + 3))
     monkeypatch.setattr(checks, "AT_ONCE", 1)
     assert metrics.flaw(Classes(CLASSES.log_probs + 3)) == whole

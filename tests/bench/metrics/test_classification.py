@@ -44,7 +44,7 @@ def test_nmll_is_the_log_loss_of_the_mean_probabilities(case, found, mean):
 
 
 def test_nmll_is_exact_where_probabilities_underflow():
-    """Of -1000 and -1001: -log((e^-1000 + e^-1001) / 2)."""
+    """The NMLL of log probabilities -1000 and -1001 is -log((e^-1000 + e^-1001) / 2)."""
     predictive = Classes(torch.tensor([[[0.0, -1000.0]], [[0.0, -1001.0]]]))
     expected = 1000 - math.log1p(math.exp(-1)) + math.log(2)
     assert metrics.nmll(predictive, torch.tensor([1.0])) == pytest.approx(expected, rel=1e-14)

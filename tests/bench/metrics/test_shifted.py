@@ -40,7 +40,7 @@ def test_every_shift_is_a_row_after_that_of_none():
     assert found["accuracy"].to_pylist() == [scores(predictive(seed), Y)["accuracy"] for seed in range(3)]
 
 
-def test_columns_are_means_over_corruptions_alone():
+def test_columns_are_means_over_only_the_corruptions():
     shifted = [(BY_NAME["fog"], 1, 1), (BY_NAME["snow"], 5, 2), (BY_NAME["rotation"], 180, 3)]
     found = corrupted_means(table(predictive(0), ((one, level, predictive(seed)) for one, level, seed in shifted), Y))
     assert found.keys() == CORRUPTED.keys()

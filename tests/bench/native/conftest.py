@@ -148,8 +148,8 @@ class Update:
 
     Attributes:
         seen: operators of its graph.
-        outcomes: of the loop after one update, per result (R, ...).
-        expected: of torch, one replica after the other.
+        outcomes: results of the loop after one update, (R, ...) each.
+        expected: results of torch, one replica after the other.
     """
 
     seen: set[Any]
@@ -164,9 +164,9 @@ def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[T
     """Return what a native loop and torch compute, as `Update`.
 
     Args:
-        function: of one replica's `fixed` and `arguments`, to tensors.
-        arguments: (R, ...), which change from update to update for all that the loop knows.
-        fixed: (R, ...), which stay the same.
+        function: maps one replica's `fixed` and `arguments` to tensors.
+        arguments: (R, ...) each, tensors that may change from update to update.
+        fixed: (R, ...) each, tensors that stay the same.
     """
     per_replica = [[leaf[number] for leaf in (*fixed, *arguments)] for number in range(N_REPLICAS)]
     expected = [torch.stack(list(parts)) for parts in zip(*(function(*leaves) for leaves in per_replica), strict=True)]
@@ -194,9 +194,9 @@ def _run_updates(
     """Return the state after the updates of native loops, the same in both layouts, and the operators of their graph.
 
     Args:
-        function: of one replica's `fixed` and `state`, to the next state.
-        state: (R, ...).
-        fixed: (R, ...), which stay the same.
+        function: maps one replica's `fixed` and `state` to the next state.
+        state: (R, ...) each, tensors before the first update.
+        fixed: (R, ...) each, tensors that stay the same.
         cuts: updates of each call.
         layouts: whether lanes hold replicas, for each loop that is made.
     """

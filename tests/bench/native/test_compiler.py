@@ -98,7 +98,7 @@ def test_many_messages_are_cut(use_compiler, tmp_path):
 
 
 def test_reason_does_not_name_lines_or_folders(tmp_path):
-    """So that all loops that fail for a reason are of one reason."""
+    """All loops that fail for the same reason are then reported together."""
     sources = {"first": "int f() { return unknown; }", "second": "\n\n\n  int f() { return unknown; }"}
     reasons = set()
     for name, source in sources.items():

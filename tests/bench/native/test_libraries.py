@@ -194,7 +194,7 @@ def test_read_only_disk_is_read(monkeypatch):
     assert "cannot be written: Read-only file system" in reason_of(2)
 
 
-def test_folder_is_made_for_the_user_alone(folder, monkeypatch):
+def test_folder_is_accessible_only_to_the_user(folder, monkeypatch):
     before = os.umask(0)
     try:
         compiled(SOURCE.format(1))
@@ -258,7 +258,7 @@ def test_library_of_another_user_is_compiled_anew(monkeypatch):
 
 
 def grow(folder: Path, *ages: float) -> list[Path]:
-    """Put libraries of 1,000 bytes into the cache, used so many seconds before `OLD`, and return them."""
+    """Put libraries of 1,000 bytes into the cache, used `ages` seconds before `OLD`, and return them."""
     folder.mkdir(mode=0o700, exist_ok=True)
     paths = [folder / f"{number:032x}-{number:032x}.so" for number in range(len(ages))]
     for path, age in zip(paths, ages, strict=True):

@@ -358,7 +358,7 @@ GROUPS = {"elementwise": ELEMENTWISE_CASES, "views": VIEW_CASES, "rules": RULE_C
 
 @pytest.fixture(scope="module")
 def runs(run_update):
-    """For each group of cases a native update that computes all of them."""
+    """One native update for each group of cases, which computes all of them."""
 
     def run(cases):
         places, arguments = {}, []

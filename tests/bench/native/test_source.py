@@ -1,4 +1,4 @@
-"""Where a training loop keeps the leaves of the next state."""
+"""Memory of the leaves of the next state in a training loop."""
 
 import torch
 from torch import Tensor

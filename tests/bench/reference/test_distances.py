@@ -72,7 +72,7 @@ def test_single_wasserstein_counts_small_variances_as_distance():
     assert target.scaled_wasserstein_single(*itself) == pytest.approx(np.sqrt(2e-6) / 2, rel=0.1)
 
 
-def test_weights_apart_are_compared_by_their_mean_alone():
+def test_weights_apart_are_compared_only_by_their_mean():
     (mean, covariance), (other_mean, other) = gaussian(0), gaussian(1)
     apart, without = GaussianTarget(mean, covariance, n_apart=1), GaussianTarget(mean[:-1], covariance[:-1, :-1])
     assert apart.relative_mean(other_mean) == relative_distance(other_mean, mean)

@@ -37,7 +37,7 @@ def network_part() -> Part:
 
 
 class Chains:
-    """In the place of `nuts.sample`: normal weights, `apart` between the first chain and the others."""
+    """Stub of `nuts.sample`: normal weights, with a distance of `apart` between the first chain and the others."""
 
     def __init__(self, monkeypatch, apart: float = 0.0):
         self.calls, self.apart = 0, apart

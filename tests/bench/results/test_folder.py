@@ -25,7 +25,7 @@ CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 
 
 class Crash(BaseException):
-    """As sudden as a kill."""
+    """An exception that nothing catches, as sudden as a kill."""
 
 
 def predictions() -> pa.Table:
@@ -83,7 +83,7 @@ def test_a_row_its_predictions_and_no_temporary_files(results, result_of):
     assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]
 
 
-def test_a_cell_without_predictions_is_its_row_alone(results, result_of):
+def test_cell_without_predictions_stores_only_its_row(results, result_of):
     results.write(result_of(CELL, "failed"))
     assert files(results.out) == [f"cells/{CELL.key}.parquet"]
 

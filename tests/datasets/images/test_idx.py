@@ -1,4 +1,4 @@
-"""The sets of MNIST's form are read as torchvision has them on disk."""
+"""Sets in MNIST's form are read from the files that torchvision has on disk."""
 
 import gzip
 
@@ -39,7 +39,7 @@ def test_unpacked_files_are_read(tmp_path, small, files, parts, assert_loaded, n
     assert_loaded(dataset, train, test, [*train_labels, *test_labels])
 
 
-def test_kmnist_is_read_from_the_packed_files_alone(tmp_path, small, files, parts, assert_loaded):
+def test_kmnist_is_read_only_from_the_packed_files(tmp_path, small, files, parts, assert_loaded):
     small("kmnist", {f"{path}.gz": gzip.compress(body) for path, body in files.items()}, **SIZES)
     # As torchvision leaves it, but for another's unpacked file.
     (tmp_path / "torchvision/KMNIST/raw" / TRAIN_IMAGES).write_bytes(b"not verified")

@@ -19,7 +19,7 @@ STATE = {"conv.weight": torch.arange(6.0).reshape(2, 3), "conv.bias": torch.ones
 
 
 def saved(content) -> bytes:
-    """What `torch.save` writes."""
+    """Return the bytes that `torch.save` writes."""
     buffer = io.BytesIO()
     torch.save(content, buffer)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The inputs of a split are those of an encoder that has seen its training rows alone."""
+"""The inputs of a split are those of an encoder that has seen only its training rows."""
 
 import numpy as np
 import pandas as pd

@@ -68,7 +68,7 @@ def test_factors_are_an_orthonormal_frame_with_each_row_scaled():
     assert model.variance.max() <= 4
 
 
-def test_the_frame_has_the_law_of_a_wishart_matrix_s_first_eigenvectors():
+def test_factors_are_distributed_as_leading_wishart_eigenvectors():
     # Over many models: one entry of the projection V V^T, which no sign can change, on and off the diagonal.
     dim, k, n = 6, 2, 1500
     generator = np.random.default_rng(0)

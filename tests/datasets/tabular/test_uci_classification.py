@@ -139,7 +139,7 @@ def test_every_split_is_standardised_to_finite_values(name, load_published):
 
 
 def repeats(dataset, *columns):
-    """How many rows repeat another row in these columns, and the mean percentage of test rows with a twin in train."""
+    """Number of rows that repeat another in these columns, and mean percentage of test rows with a twin in train."""
     _, kind = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     kind = kind.ravel()
     share = np.mean([np.isin(kind[split.test], kind[split.train]).mean() for split in dataset.splits])

@@ -126,7 +126,7 @@ def visit(browser, base):
 
 
 def inside(url, base):
-    """Whether the address is that of a file of the site."""
+    """Return True if the address is that of a file of the site."""
     return unquote(url).startswith(unquote(base)) and ".." not in Path(url).parts
 
 

@@ -17,6 +17,6 @@ def test_pages_pass_axe_accessibility_checks(visit, kind, width):
 
 
 def violations(page, **options):
-    """What axe finds, in short; `options` of `axe.run`."""
+    """Return the violations that axe finds, in short; `options` of `axe.run`."""
     found = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
     return [(one["id"], one["impact"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in found]

@@ -1,4 +1,4 @@
-"""What a reader does: sort, filter, open, follow, reload, choose a theme; with a mouse, with keys, without scripts."""
+"""Actions of a reader: sort, filter, open, follow, reload, choose a theme; with a mouse, with keys, without scripts."""
 
 from pathlib import Path
 from urllib.parse import unquote
@@ -73,7 +73,7 @@ def test_search_of_two_words_finds_both_methods(visit):
     search, count = page.locator("[data-filter=method]"), page.get_by_role("status").first
     search.fill("mfvi map")
     assert sorted(methods(page)) == ["map", "mfvi"]
-    assert count.inner_text() == "2 of 7 methods shown"  # some have published rows alone
+    assert count.inner_text() == "2 of 7 methods shown"  # some have only published rows
     search.fill("mfvi, swag")
     assert methods(page) == ["mfvi"]
     assert count.inner_text() == "1 of 7 methods shown; nothing is called “swag”"
@@ -136,7 +136,7 @@ def test_pages_of_methods_are_linked_both_ways(visit):
 
 
 def brightness(page):
-    """Of the page's background, 0 to 1."""
+    """Return the brightness of the page's background, 0 to 1."""
     return page.evaluate(
         """() => {
             const canvas = document.createElement("canvas").getContext("2d");

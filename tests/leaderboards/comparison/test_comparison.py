@@ -1,4 +1,4 @@
-"""What moved between two runs, and what cannot be told."""
+"""Numbers that moved between two runs, and comparisons that cannot be made."""
 
 import io
 

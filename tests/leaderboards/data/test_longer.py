@@ -40,7 +40,7 @@ def test_the_latest_training_counts(longer):
 
 
 @pytest.mark.parametrize(("nmll", "trusted"), [(2.0, True), (2.05, True), (2.2, False)])
-def test_repetitions_say_whether_old_fits_had_settled(cells, longer, nmll, trusted):
+def test_repetitions_say_whether_old_fits_had_converged(cells, longer, nmll, trusted):
     repeated = longer({"nmll": nmll, "diagnostics": json.dumps(IMPROVING | {"kl": 9.0})})
     old = cells({"nmll": 2.0, "diagnostics": json.dumps({"kl": 1.0})}, {"nmll": 2.0, "split": 1})
     found = with_convergence(old, repeated)

@@ -30,7 +30,7 @@ def fit_seconds(cells: pd.DataFrame) -> list[float]:
     return cells["fit_seconds"].tolist()
 
 
-def test_shared_times_and_those_nobody_knows_of_are_dropped_and_nothing_else(cells, timings):
+def test_only_shared_and_unknown_times_are_dropped(cells, timings):
     found = with_exclusive_times(
         cells(*(SHARED | {"split": split, "exclusive": known} for split, known in enumerate((True, False, None)))),
         timings().to_pandas(),
@@ -50,7 +50,7 @@ def test_a_repeated_cell_gives_its_method_all_its_times(cells, timings):
 
 
 @pytest.mark.parametrize("other", [{"method": "map"}, {"protocol_hash": "b"}, {"preset": "quick"}, {"dataset": "wine"}])
-def test_a_timing_is_of_its_own_method_data_set_and_protocol_alone(cells, timings, other):
+def test_timing_applies_only_to_its_own_cell(cells, timings, other):
     rows = cells(SHARED | {"exclusive": False}, SHARED | {"exclusive": True} | other)
     found = with_exclusive_times(rows, timings({"fit_seconds": 2.0}).to_pandas())
     assert fit_seconds(found) == [2.0, 9.0]

@@ -44,7 +44,7 @@ def test_pareto_is_deterministic():
 
 
 def test_coverage_is_drawn_relative_to_nominal(drawn):
-    """From 40 points too many at 50 % to 5 too few at 95 %, and a margin of 4 % of these 45."""
+    """The axis goes from 40 points too many at 50 % to 5 too few at 95 %, with a margin of 4 % of these 45."""
     svg = drawn["coverage"]
     where = dict(re.findall('<svg x="([^"]+)" y="9.5" overflow="visible"><path class="level(..)"', svg))
     assert {level: place for place, level in where.items()} == {

@@ -101,7 +101,7 @@ def test_reliability_prints_calibration_errors_in_words():
 
 
 def test_over_and_underconfident_areas_meet_on_diagonal():
-    """From 0.2 below it at 0.4 to 0.1 above it at 0.7 a line crosses two thirds of the way, at 0.6."""
+    """A line from 0.2 below the diagonal at 0.4 to 0.1 above it at 0.7 crosses two thirds of the way, at 0.6."""
     x, y = classifiers._with_crossings(np.array([0.4, 0.7, 0.9]), np.array([0.2, 0.8, 0.95]))
     assert x.tolist() == pytest.approx([0.4, 0.6, 0.7, 0.9])
     assert y.tolist() == pytest.approx([0.2, 0.6, 0.8, 0.95])

@@ -1,4 +1,4 @@
-"""What is published, from the command line as a user types it."""
+"""Contents of a publication, from the command line as a user types it."""
 
 import json
 import subprocess
@@ -45,9 +45,7 @@ def test_rows_of_endless_names_are_published(folder, tmp_path, column):
     assert leaderboards.export(tmp_path / "site" / "results").equals(leaderboards.export(out))
 
 
-def test_a_folder_gets_pages_results_and_what_they_are_and_a_branch_the_same_from_them(
-    folder, row, tmp_path, repository, small_run
-):
+def test_folder_and_branch_get_equal_contents(folder, row, tmp_path, repository, small_run):
     out, other, site = folder(*small_run), tmp_path / "other", tmp_path / "site"
     again = row(method="vifa", split=0, nmll=9.0, code_revision="fedcba9876543210")  # contradicts a row of `out`
     (other / "cells").mkdir(parents=True)
@@ -138,6 +136,6 @@ def test_publication_keeps_points_of_first_splits(folder, row, tmp_path):
     assert {method: (len(one.y), one.y[0]) for method, one in found.items()} == {"map": (300, 1.0), "vifa": (300, 0.0)}
     assert "PIT, first split" in (tmp_path / "site" / "dataset-energy.html").read_text()
 
-    again = publish(published, "--to", tmp_path / "again")  # from the publication alone
+    again = publish(published, "--to", tmp_path / "again")  # only from the publication
     assert again.exit_code == 0, again.output
     assert (tmp_path / "again" / "results" / file.relative_to(published)).read_bytes() == file.read_bytes()

@@ -84,7 +84,7 @@ def test_large_errors_do_not_make_numbers_agree(ours, verdict):
     assert judge(Estimate(ours, 1.0, 20), Estimate(1.0, 0.1, 20)).verdict == verdict
 
 
-def test_infinite_number_agrees_with_infinite_number_alone():
+def test_infinite_number_agrees_only_with_infinite_number():
     assert judge(estimate([inf, 1.0], "mean"), Estimate(2.0, 0.1, 20)).verdict == "differs"
     assert judge(estimate([inf, 1.0], "mean"), Estimate(inf, nan, 20)).verdict == "agrees"
 

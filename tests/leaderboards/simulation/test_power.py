@@ -40,7 +40,7 @@ def test_needed_splits_find_in_four_of_five():
 
 
 def test_splits_find_nothing_below_the_floor():
-    """Of 200 splits each: a difference of 0.8 times the floor is found in fewer than four of five data sets."""
+    """With 200 splits, a difference of 0.8 times the floor is found in fewer than four of five data sets."""
     effect = 0.8 * sqrt(RATIO) * detectable_errors(inf, 0.025)
     assert needed(effect, RATIO, 0.025) == inf
     losses, sd = equal_methods(2, 200, 200)

@@ -12,7 +12,7 @@ UNTRIED = ...
 
 @pytest.fixture
 def table():
-    """From data sets to methods to values per split, None where a split failed and ... where it was not tried."""
+    """Make a `Paired` of data set -> method -> values per split: None if a split failed, ... if it was not tried."""
 
     def make(datasets: dict[str, dict[str, list]], metric: str = "nmll") -> Paired:
         columns = {

@@ -31,7 +31,7 @@ def test_probabilities_add_up_to_one():
     assert best_probabilities(RNG.normal(size=(5, 9))).sum() == pytest.approx(1)
 
 
-def test_methods_alike_are_shrunk_together():
+def test_equal_methods_have_equal_probabilities():
     probability = np.mean([best_probabilities(RNG.normal(size=(6, 4))) for _ in range(150)], axis=0)
     assert probability == pytest.approx(np.full(4, 0.25), abs=0.06)
 

@@ -11,7 +11,7 @@ def cell(preset: str, suite: str = "uci", **protocol) -> dict:
     return {"suite": suite, "preset": preset, "protocol": json.dumps({"epochs": 2000, "folds": 3} | protocol)}
 
 
-def test_budgets_that_differ_in_seconds_alone_are_one_series():
+def test_budgets_that_differ_only_in_seconds_form_one_series():
     rows = [
         cell("tuned-100s", budget_seconds=100, trials=90, max_minibatches=5000),
         cell("tuned-1s", budget_seconds=1, trials=7, max_minibatches=300),

@@ -20,7 +20,7 @@ def test_values_are_means_over_seeds_and_failures_stay_visible(cells):
     assert (table.methods, table.datasets) == (["a", "b"], ["energy"])
 
 
-def test_a_data_set_that_the_metric_is_not_for_is_left_out_but_not_one_where_all_failed(cells):
+def test_only_inapplicable_data_sets_are_left_out(cells):
     rows = cells(
         {"dataset": "digits", "accuracy": 0.9},
         {"dataset": "energy", "rmse": 3.0},

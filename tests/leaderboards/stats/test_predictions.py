@@ -1,4 +1,4 @@
-"""What single predictions tell, against scikit-learn and distributions that are known."""
+"""Statistics of single predictions, against scikit-learn and known distributions."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ def classified():
     return Predictions(np.where(ood, np.nan, y), ood, None, None, np.log(probs))
 
 
-def test_pit_values_of_the_true_distribution_are_uniform_and_those_of_a_wide_one_are_not():
+def test_only_the_true_distribution_has_uniform_pit():
     rng = np.random.default_rng(0)
     mean, y = rng.normal(size=(N, 1)), None
     y = mean[:, 0] + 2 * rng.normal(size=N)

@@ -20,7 +20,7 @@ from lockstep_bench.methods import UNRANKED
 
 
 def rows_of(values: dict[str, dict[str, list]], metric: str = "nmll", **columns) -> list[dict]:
-    """From data sets to methods to values per split; None failed."""
+    """Return rows of data set -> method -> values per split; a value None is a failed split."""
     return [
         {"dataset": dataset, "method": method, "split": split, "n_train": 90, "n_test": 10, **columns}
         | ({"status": "failed"} if value is None else {metric: value})
@@ -250,7 +250,7 @@ def test_no_cells_give_an_empty_ranking(cells):
         rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
 
 
-def test_settled_ranks_need_no_further_splits(cells):
+def test_decided_ranks_need_no_further_splits(cells):
     ranking = by_method(
         rank(cells(*rows_of(board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 8, 3, 0.01))), "uci", "paper", "nmll")
     )
@@ -258,7 +258,7 @@ def test_settled_ranks_need_no_further_splits(cells):
     assert all(0 < row.verdict_detectable < 0.1 for row in ranking.values())
 
 
-def test_open_ranks_state_the_splits_that_would_settle_them(cells):
+def test_open_ranks_state_the_splits_that_would_decide_them(cells):
     """Two data sets can tell no method from another, whatever their values; six are the fewest that could."""
     values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
     ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))

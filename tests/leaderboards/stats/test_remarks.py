@@ -1,4 +1,4 @@
-"""Remarks on numbers: methods that are no better than the mean, and fits that had not settled."""
+"""Remarks on numbers: methods that are no better than the mean, and fits that had not converged."""
 
 import json
 from datetime import UTC, datetime

@@ -13,7 +13,7 @@ INF = float("inf")
 
 @pytest.fixture
 def small(cells, small_run):
-    """See the fixture `small_run`: mfvi lost 2 of 8 splits of energy; vifa alone is on wine, infinitely bad once."""
+    """See the fixture `small_run`: mfvi lost 2 of 8 splits of energy; only vifa is on wine, infinitely bad once."""
     return cells(*small_run)
 
 

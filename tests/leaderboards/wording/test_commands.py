@@ -36,7 +36,7 @@ def words_of(text: str) -> dict[str, list[str]]:
 
 
 def run_again(text: str) -> tuple[str, Protocol]:
-    """What `run_all.py` would make of the command."""
+    """Return the request that `run_all.py` would make of the command."""
     options = words_of(text)
     changes = parse_settings(options.get("--set", ()))
     return protocol_of(Request(options["--suite"][0], options["--preset"][0], None, None, None, changes, 0))

@@ -13,7 +13,7 @@ def test_rows_with_all_metrics_of_their_task_lack_nothing(cells):
     assert older_rows(cells(classifier)) == ""
 
 
-def test_metrics_of_the_task_alone_are_named(cells):
+def test_only_metrics_of_the_task_are_named(cells):
     sentence = older_rows(cells(OLD))
     assert sentence.startswith("Not measured, because all rows are older than these metrics: Interval score 50 %; ")
     assert sentence.count(";") + 1 == len(set(LATER) & set(REGRESSION))

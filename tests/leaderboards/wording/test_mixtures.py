@@ -1,4 +1,4 @@
-"""What is said of rows that contradict each other or differ otherwise."""
+"""Sentences on rows that contradict each other or differ otherwise."""
 
 from datetime import UTC, datetime
 

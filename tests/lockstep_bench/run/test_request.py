@@ -1,4 +1,4 @@
-"""From options to one frozen request, without a command line."""
+"""Options become one frozen request, without a command line."""
 
 from collections.abc import Iterator
 from dataclasses import replace

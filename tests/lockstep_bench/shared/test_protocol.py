@@ -122,7 +122,7 @@ def test_equal_hashes_mean_equal_protocols(one, other):
 
 
 def test_paper_protocol_keeps_its_json_and_hash():
-    """It names folders of results; computed by `sha256sum` of the JSON below."""
+    """The hash names folders of results; it was computed by `sha256sum` of the JSON below."""
     text = (
         '{"batch_size": 10, "epochs": 120, "folds": 5, "max_minibatches": null, "sampler": "random", '
         '"samples": 100, "trials": 30, "validation_samples": 100}'

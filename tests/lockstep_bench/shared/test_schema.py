@@ -1,4 +1,4 @@
-"""What readers of results may rely on."""
+"""Properties of results that readers may rely on."""
 
 from datetime import UTC, datetime
 

@@ -26,7 +26,7 @@ def shell(tmp_path) -> Callable[[str], str]:
 def outside(tmp_path_factory) -> dict[str, dict]:
     """Cells of the packages in `assets/outside` by method, of one run of the commands in `docs/foreign-libraries.md`.
 
-    Each row has its predictions, a table, as "predictions". Tests of it are of the xdist group "outside".
+    Each row has its predictions, a table, as "predictions". Tests that use this are in the xdist group "outside".
     """
     folder = tmp_path_factory.mktemp("outside")
     shell = shell_in(folder)

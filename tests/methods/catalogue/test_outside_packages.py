@@ -1,4 +1,4 @@
-"""Packages in `assets/outside`, which import `methods.api` alone, pass the check and run like built-in methods."""
+"""Packages in `assets/outside`, which import only `methods.api`, pass the check and run like built-in methods."""
 
 import importlib
 import shutil

@@ -18,7 +18,7 @@ def function(x):
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_gradients_and_values_are_torchs_own_alone_and_stacked(recorded):
+def test_gradients_equal_torch_func_with_and_without_vmap(recorded):
     with torch.set_grad_enabled(recorded):
         assert torch.equal(grad(function)(POINTS), func.grad(function)(POINTS))
         for ours, theirs in zip(grad_and_value(function)(POINTS), func.grad_and_value(function)(POINTS), strict=True):

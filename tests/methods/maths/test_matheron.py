@@ -21,7 +21,7 @@ def test_a_sample_has_the_conditional_mean_and_scaled_covariance(m_out, m_in):
 
 
 @sizes
-def test_with_the_priors_inducing_weights_and_lambda_1_a_sample_is_one_of_the_prior(m_out, m_in):
+def test_prior_inducing_weights_give_prior_samples(m_out, m_in):
     joint, one = Joint.random(m_out, m_in), torch.tensor(1.0, dtype=torch.float64)
     whitened = normal(m_out, m_in)
     unit = torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64)

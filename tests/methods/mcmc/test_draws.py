@@ -38,7 +38,7 @@ def test_newest_draws_are_kept():
     assert draws.tolist() == [[3, 3], [4, 4], [5, 5]]
 
 
-def test_first_draw_stands_for_those_that_are_missing():
+def test_missing_draws_are_copies_of_the_first():
     kept = Kept.init(torch.zeros(1), 3)
     seen = []
     for number in range(1, 6):

@@ -28,7 +28,7 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def some_weights(network) -> torch.Tensor:
-    """None of them where it started, so that scales, shifts and thresholds matter."""
+    """Return weights that all differ from their initial values, so that scales, shifts and thresholds matter."""
     return network.initial_weights(NoiseGauge(torch.float64)) + 0.1 * numbers(network.dim)
 
 

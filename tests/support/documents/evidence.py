@@ -33,7 +33,7 @@ def agrees(printed: str, exact: float) -> bool:
     """Return whether a number is printed correctly: within half a unit of its last digit.
 
     Args:
-        printed: as in "2.73", "1,110", "2.1e7" or "−0.4"; "90.8 %" is 0.908.
+        printed: the printed number, as in "2.73", "1,110", "2.1e7" or "−0.4"; "90.8 %" is 0.908.
         exact: the number.
     """
     match = re.fullmatch(r"([-−+]?)([\d,]*)(?:\.(\d+))?(?:e(\d+))?( ?%)?", printed.strip())
@@ -50,7 +50,7 @@ def agrees(printed: str, exact: float) -> bool:
 def kept() -> pd.DataFrame:
     """Return the rows that the project keeps and that boards use."""
     found = read_results(ROWS)
-    # Boards show times of idle devices alone; texts may quote any time that a row has.
+    # Boards show only times of idle devices; texts may quote any time that a row has.
     times = found.rows.drop_duplicates([*KEYS, "seed"])
     columns = [name for name in times if name.endswith("_seconds")]
     keys = [*KEYS, "seed"]

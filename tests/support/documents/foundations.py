@@ -18,7 +18,7 @@ def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFram
     """Return the rows that a comment names: its values', its table's, its command's or its replication's.
 
     Args:
-        comment: of any kind; one that names no rows gives none.
+        comment: a comment of any kind; one that names no rows gives none.
         block: the block that the comment belongs to.
         after: the next block, which may be the table of the comment.
         rows: the rows that are kept.

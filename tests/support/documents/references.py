@@ -10,7 +10,7 @@
     replication ENTRY
 
 `rows` are those under `leaderboards/results`. STATISTIC is mean (over splits; by default), median, min or max. VALUE is
-as the text has it: 2.73, 2.73 ± 0.08, 90.8 %, or, for the range over several, 0.60 to 1.03. METHOD may be a pattern
+as in the text: 2.73, 2.73 ± 0.08, 90.8 %, or, for the range over several, 0.60 to 1.03. METHOD may be a pattern
 with *, several names with + between them, METHOD but METHOD, A - B for the difference paired by split, or A / B for the
 ratio of the statistics. DATASET may be a pattern too.
 
@@ -44,8 +44,8 @@ class Numbers(NamedTuple):
 
     Attributes:
         where: suite and preset, or source and table.
-        metric, statistic: of the values.
-        items: the values; empty for those of the table that the comment stands beside.
+        metric, statistic: metric and statistic of the values.
+        items: the values; empty for those of the table beside the comment.
     """
 
     where: tuple[str, str]

@@ -4,7 +4,7 @@
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
 Cells have a mean over splits and its standard error, which allows for the rows that splits share; with `METRIC median`
-they have a median alone. A method without rows of PRESET is looked up in that after "else". Numbers in brackets are
+they have only a median. A method without rows of PRESET is looked up in that after "else". Numbers in brackets are
 what the mean is below that after "gain over", on the splits that both have. A column "against `METHOD`" has the
 difference to that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column
 "rank of N" has mean ranks among the methods of the table.
@@ -32,7 +32,7 @@ def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -
     Args:
         rows: cells, the heading first.
         numbers: contents of the comment.
-        options: what follows "table" in it.
+        options: the words after "table" in the comment.
     """
     (suite, preset), metric = numbers.where, numbers.metric
     heading, *body = rows

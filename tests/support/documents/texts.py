@@ -22,9 +22,9 @@ class Block:
     """A part of a text between blank lines.
 
     Attributes:
-        headings: those that it stands under, the nearest last.
-        text: without comments.
-        comments: contents of its comments, in order; those of a block of comments alone belong to the block before it.
+        headings: headings of the block, the nearest last.
+        text: text without comments.
+        comments: contents of its comments, in order; those of a block of only comments belong to the block before it.
         is_code: whether it is indented code.
     """
 

@@ -46,7 +46,7 @@ def test_a_study_may_be_interrupted_again_and_again(undisturbed, journal):
 
 @pytest.fixture
 def crash_after(journal, monkeypatch):
-    """Run a study that crashes when a method of `optuna.Study` has been called so many times."""
+    """Run a study that crashes at the call of a method of `optuna.Study` after the first `calls`."""
 
     def crash(sampler: str, name: str, calls: int) -> None:
         call, left = getattr(optuna.Study, name), iter(range(calls))

@@ -1,4 +1,4 @@
-"""What samplers try, and what a study ends with."""
+"""Trials that samplers draw, and the results of studies."""
 
 import math
 from itertools import chain
@@ -203,7 +203,7 @@ def test_trial_fails_by_the_first_flaw_of_its_own_folds(journal):
     assert [trial.user_attrs for trial in search._study.trials] == [{}, {FLAW: "first flaw"}]
 
 
-def test_diverged_fold_spoils_its_own_trial_alone(journal):
+def test_diverged_fold_spoils_only_its_own_trial(journal):
     protocol = Protocol(trials=3)
     search = Search(journal, SPACE, protocol, 0)
     for due in rounds([search], protocol):

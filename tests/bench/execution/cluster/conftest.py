@@ -50,7 +50,7 @@ class Machines:
         self.cluster = Cluster("", [])
 
     def scheduler(self, *options: str | Path, host: str = "tcp://127.0.0.1") -> str:
-        """Its address."""
+        """Start a scheduler, and return its address."""
         log = self.dask("scheduler", "--host", host, "--port", "0", *LOCAL, *options)
         return self.said(log, "Scheduler at:")
 
@@ -65,7 +65,7 @@ class Machines:
         return self.processes[-1]
 
     def cluster_of(self, n_workers: int) -> Cluster:
-        """Return a cluster of so many idle workers: that of the last call if they are what has lived on of it."""
+        """Return a cluster of `n_workers` idle workers: that of the last call, if just these workers still live."""
         for mark in ("died", "hung"):  # of the methods that go wrong once
             (self.folder / "site" / mark).unlink(missing_ok=True)
         address, processes = self.cluster
@@ -162,7 +162,7 @@ def invoke(machines, monkeypatch):
 
 @pytest.fixture
 def machines(tmp_path, install_faulty):
-    """For clusters of one test."""
+    """Machines for the clusters of one test."""
     made = Machines(tmp_path, install_faulty(tmp_path / "site"))
     yield made
     made.end()
@@ -170,7 +170,7 @@ def machines(tmp_path, install_faulty):
 
 @pytest.fixture(scope="module")
 def shared_machines(tmp_path_factory, install_faulty):
-    """For a cluster that the tests of a file share until one kills a part of it."""
+    """Machines for a cluster that the tests of a file share until one kills a part of it."""
     folder = tmp_path_factory.mktemp("cluster")
     made = Machines(folder, install_faulty(folder / "site"))
     yield made

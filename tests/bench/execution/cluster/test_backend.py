@@ -18,12 +18,12 @@ class Client(SimpleNamespace):
         return {"workers": {"tcp://10.0.0.1:1": {"id": "first"}}}
 
     def subscribe_topic(self, topic, handler) -> None:
-        """Take a topic, of which nothing comes."""
+        """Subscribe to a topic on which nothing is sent."""
 
 
 @pytest.fixture
 def cluster_of(monkeypatch):
-    """A cluster with so many workers."""
+    """Function that makes a cluster with `n_workers` workers."""
 
     def make(n_workers: int) -> DaskBackend:
         member = DaskWorker("tcp://10.0.0.1:1", "first", "one", None, n_workers)

@@ -1,4 +1,4 @@
-"""What is refused before a connection, and one that is encrypted."""
+"""Addresses and certificates that are refused before a connection, and an encrypted connection."""
 
 import shutil
 import socketserver

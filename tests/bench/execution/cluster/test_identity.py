@@ -1,4 +1,4 @@
-"""The same code is the same, wherever it lies; other code is told apart."""
+"""Equal code has one identity wherever it lies; other code has another."""
 
 import re
 import subprocess

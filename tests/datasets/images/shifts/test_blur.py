@@ -30,7 +30,7 @@ def test_blur_kernel_of_a_small_disk_is_soft():
 
 
 def test_a_disk_of_radius_one_and_a_half_is_nine_pixels():
-    """Its edge has the sd 0.1, so that exp(-50) of it leaves."""
+    """The disk's edge is blurred with a standard deviation of 0.1 pixels, so exp(-50) leaks into the next pixel."""
     found = SHIFTS["defocus_blur"].apply(point(), 5, 0)
     np.testing.assert_array_equal(found[0, 0, 6:9, 6:9], np.full((3, 3), round(255 / 9)))
     assert found.sum() == 9 * 28

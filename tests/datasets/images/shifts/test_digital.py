@@ -53,8 +53,8 @@ def test_warp_without_displacement_keeps_the_image(pictures):
     np.testing.assert_allclose(elastic_transform(images, (0.1, 0.05, 0.1), [JobProgress(*STILL)]), images, atol=1e-6)
 
 
-def test_three_points_that_move_alike_move_the_image(pictures):
-    """By 0.1 * 20 = 2 rows down and 1 column to the left; from outside comes the mirror image about the edge."""
+def test_equal_displacements_translate_the_image(pictures):
+    """The image moves 0.1 * 20 = 2 rows down and 1 column left; the mirror image about the edge fills the gap."""
     images = pictures(1, 1, 20, 24) / np.float32(255)
     moves = np.tile([1.0, -0.5], (3, 1))
     found = elastic_transform(images, (0, 0.05, 0.1), [JobProgress(moves, STILL[1])])[0, 0]

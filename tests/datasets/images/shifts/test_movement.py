@@ -14,7 +14,7 @@ def test_right_angles_are_exact_and_anticlockwise(pictures, shape):
         np.testing.assert_array_equal(SHIFTS["rotation"].apply(images, degrees, 0), expected)
 
 
-def test_a_round_spot_stays_as_it_is_and_a_lone_one_turns_about_the_centre():
+def test_rotation_turns_about_the_image_centre():
     y, x = np.mgrid[-13.5:14, -13.5:14]
     spot, aside = (
         (255 * np.exp(-((x - at[0]) ** 2 + (y + at[1]) ** 2) / 20)).round().astype(np.uint8)[None, None]
@@ -30,6 +30,6 @@ def test_pixels_moved_in_from_outside_are_black():
     assert turned[[0, 0, -1, -1], [0, -1, 0, -1]].tolist() == [0, 0, 0, 0]
 
 
-def test_a_translation_moves_to_the_right_and_comes_back_at_the_left():
+def test_translation_to_the_right_wraps_around():
     image = np.arange(8, dtype=np.uint8).reshape(1, 1, 1, 8)
     assert SHIFTS["translation"].apply(image, 2, 0).ravel().tolist() == [6, 7, 0, 1, 2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""What every shift keeps to."""
+"""Properties of every shift."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def one(request):
 
 
 @pytest.mark.parametrize("shape", [(6, 1, 28, 28), (6, 3, 32, 32), (2, 2, 20, 24), (0, 3, 32, 32)])
-def test_the_changed_images_are_like_the_images(one, pictures, shape):
+def test_shift_keeps_type_and_shape_but_changes_pixels(one, pictures, shape):
     images = pictures(6, *shape[1:])[: shape[0]]
     for severity in one.severities[:: len(one.severities) - 1]:
         changed = one.apply(images, severity, 0)

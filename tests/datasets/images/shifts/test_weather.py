@@ -33,7 +33,7 @@ def test_the_plasma_of_two_by_two_by_hand():
 
 
 def test_the_plasmas_wobble_falls_by_the_square_of_the_decay():
-    """Of size 4, a wobble of the middle alone: sides get a / 2, the middles of the four quarters (a + 2 a / 2) / 4."""
+    """On a grid of size 4 whose middle wobbles by a, sides get a / 2, and quarters' middles (a + 2 a / 2) / 4."""
     wobble = np.zeros((1, 4, 4))
     wobble[0, 2, 2] = 1.0
     heights = plasma(wobble, 3)[0]
@@ -74,7 +74,7 @@ def test_snow_whitens_towards_luma_grey():
 
 
 @pytest.mark.parametrize(("severity", "factor", "more"), [(2, 0.1, 0.0), (4, 2.0, 0.1)])
-def test_saturate_changes_saturation_alone(severity, factor, more):
+def test_saturate_changes_only_the_saturation(severity, factor, more):
     image = COLOURS.T.reshape(1, 3, 1, 5)
     changed = SHIFTS["saturate"].apply(image, severity, 0)[0, :, 0].T
     for before, after in zip(COLOURS / 255, changed, strict=True):

@@ -202,12 +202,12 @@ def test_skipped_files_are_named(folder, tmp_path):
     assert "cells/strange.parquet : it is not a result" in page.words
 
 
-def test_empty_results_give_a_page(tmp_path):
+def test_empty_results_are_reported_on_the_page(tmp_path):
     page = Page(leaderboards.build(tmp_path / "nowhere", tmp_path / "page").read_text(encoding="utf-8"))
     assert "No cell has finished yet." in page.words
 
 
-def test_failed_cells_give_a_page(built):
+def test_failed_cells_are_listed_on_the_pages(built):
     site = built({"status": "failed", "error": "RuntimeError: no"}, {"split": 1, "status": "diverged"})
     assert "0 splits, 2 failed" in site["dataset-energy.html"].words
     assert all("RuntimeError: no" in site[name].words for name in ("index.html", "method-vifa.html"))

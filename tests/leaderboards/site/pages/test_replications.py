@@ -98,7 +98,7 @@ def test_page_shows_verdicts_of_numbers_and_claims(pages):
 
 
 def test_claims_are_counted_by_verdict(pages):
-    """On both pages that count them, none of the verdicts is left to be taken for a failure."""
+    """On both pages that count claims, the counts of all verdicts add up to the number of claims."""
     for page in (addresses.INDEX, addresses.REPLICATIONS):
         counts = re.search(r"(\d+) claims? without a number: ([^.]*)\.", words(pages[page]))
         assert sum(int(part.split()[0]) for part in counts[2].split(", ")) == int(counts[1])

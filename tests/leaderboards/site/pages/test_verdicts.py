@@ -118,7 +118,7 @@ def test_figures_colour_the_verdicts_of_rank(ranked_site):
     assert re.findall('<circle class="(ahead|behind)"', figure) == expected
 
 
-def test_power_page_agrees_with_rank_on_settled_places(ranked_site):
+def test_power_page_agrees_with_rank_on_decided_places(ranked_site):
     """The first number of a row is for its place, the next for the difference over data sets, then on each of them."""
     site, cells = ranked_site
     places = {row.method: row for row in rank(cells, "uci", "paper", "nmll", families=False).rows}

@@ -34,7 +34,7 @@ def test_other_programs_read_sealed_files():
 
 @pytest.mark.parametrize("options", [{}, {"store_schema": False}])
 def test_file_that_another_program_wrote_anew_is_read(tmp_path, options):
-    """It may hold the digest of the file that it was made from."""
+    """The copy may hold the digest of the file that it was made from."""
     table = TABLE.drop_columns("many")
     pq.write_table(pq.read_table(pa.BufferReader(sealed(table, **options))), tmp_path / "copy.parquet")
     assert same(unsealed((tmp_path / "copy.parquet").read_bytes()), table)

@@ -248,8 +248,8 @@ def test_shares_of_files_give_the_same_rows(tmp_path, reads, monkeypatch):
     assert parts.unreadable == whole.unreadable
 
 
-def test_needed_columns_alone_are_read(tmp_path, monkeypatch):
-    """What a run looks at takes a third of the memory, and says the same."""
+def test_only_needed_columns_are_read(tmp_path, monkeypatch):
+    """The columns that a run needs take a third of the memory, and give the same answers."""
     write_published(tmp_path, Size(methods=20, datasets=5, splits=20))
     read, unsealed = [], checking.unsealed
 

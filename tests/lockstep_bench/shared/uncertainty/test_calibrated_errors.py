@@ -71,7 +71,7 @@ def test_certain_predictions_have_no_error():
 
 
 def test_calibrated_error_of_a_single_point():
-    """Either right, with an error of 0.2, or wrong, with one of 0.8: 0.8 x 0.2 + 0.2 x 0.8."""
+    """The point is right with an error of 0.2, or wrong with one of 0.8: 0.8 x 0.2 + 0.2 x 0.8."""
     drawn = calibrated_errors(np.array([[0.8, 0.2]]))
     assert drawn["ece_null"] == pytest.approx(0.32, abs=0.05)
     assert drawn["ece_null_95"] == pytest.approx(0.8)

@@ -153,7 +153,7 @@ def test_debiased_error_is_the_squared_bias_in_expectation():
 
 
 def test_debiased_error_of_equal_confidences_is_kumars():
-    """(confidence - accuracy)^2 - accuracy (1 - accuracy) / (n - 1), with accuracies of 3/5 and 1/2."""
+    """Per bin: (confidence - accuracy)^2 - accuracy (1 - accuracy) / (n - 1), with accuracies of 3/5 and 1/2."""
     confidence = np.repeat([0.7, 0.9], [5, 4])
     correct = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0], bool)
     expected = 5 * (0.1**2 - 0.6 * 0.4 / 4) + 4 * (0.4**2 - 0.5 * 0.5 / 3)

@@ -52,7 +52,7 @@ def test_band_has_equal_tails():
 
 
 def test_thin_tails_are_detected_before_the_kolmogorov_test_does():
-    """Overconfidence in the tails alone: a tenth of the values moved to the ends."""
+    """Overconfidence only in the tails: a tenth of the values moved to the ends."""
     pit = (np.arange(200) + 0.5) / 200
     pit[90:110] = np.repeat([1e-6, 1 - 1e-6], 10)
     assert uniformity_p_value(pit) < 0.01

@@ -118,7 +118,8 @@ def integral_of_spread(df: np.ndarray, location: np.ndarray, scale: np.ndarray) 
     ahead, behind = np.exp(u - reach), np.exp(-u - reach)
     t = (lowest + highest) / 2 + narrowest * (u + ahead - behind)
     z = (t[:, None] - location) / scale
-    below, above = special.stdtr(df, z).mean(1), special.stdtr(df, -z).mean(1)
+    outer = special.stdtr(df, -np.abs(z))  # the smaller one of F and 1 - F of a component, without cancellation
+    below, above = np.where(z < 0, outer, 1 - outer).mean(1), np.where(z < 0, 1 - outer, outer).mean(1)
     return float((below * above * (1 + ahead + behind)).sum() * narrowest * (u[1] - u[0]))
 
 

@@ -17,7 +17,7 @@ N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}
 REGRESSIONS = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile"}
 PERCEPTRONS = {
-    *("mile", "hmc-leapfrog", "batch-ensemble", "epinet"),
+    *("mile", "hmc-leapfrog", "batch-ensemble", "epinet", "sngp"),
     *("laplace-marglik-full", "laplace-marglik-kron", "laplace-marglik-diag"),
 }
 WITHOUT = {

@@ -16,7 +16,10 @@ from lockstep_bench.methods.problem import Task
 N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}
 REGRESSIONS = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile", "mdn"}
-PERCEPTRONS = {"mile", "hmc-leapfrog", "batch-ensemble"}
+PERCEPTRONS = {
+    *("mile", "hmc-leapfrog", "batch-ensemble", "epinet", "sngp"),
+    *("laplace-marglik-full", "laplace-marglik-kron", "laplace-marglik-diag"),
+}
 WITHOUT = {
     "batch": {"slang", "slang-released"} | LARGE | REGRESSIONS | PERCEPTRONS,
     "filter-response": LARGE | REGRESSIONS | PERCEPTRONS,

@@ -5,12 +5,14 @@ from collections.abc import Iterable
 import pytest
 
 # Rows whose code another row has too: they differ from `vifa-k1` in the rank, from `directuq-mean-all` in the prior,
-# which `directuq-mv` and `directuq-eb` have, and from `directuq-mean`, `swag` and `laplace` in the number of networks.
+# which `directuq-mv` and `directuq-eb` have, from `directuq-mean`, `swag` and `laplace` in the number of networks, and
+# from `laplace-marglik-full` in the structure of the curvature.
 # `pytest -m slow` has them.
 TWINS = frozenset(
     {
         *("vifa-k2", "vifa-k3", "vifa-k5"),
         *("directuq-mv-all", "directuq-eb-all", "directuq-ensemble", "multiswag", "laplace-mixture"),
+        *("laplace-marglik-kron", "laplace-marglik-diag"),
     }
 )
 

@@ -51,6 +51,7 @@ def test_methods_import_offered_names_from_the_api(module):
         ("slang", slang.MAX_WEIGHTS),
         ("fcg-vi", full_covariance_vi.MAX_WEIGHTS),
         ("laplace-full", laplace.MAX_UNCERTAIN),
+        ("laplace-marglik-full", laplace.MAX_UNCERTAIN),
         ("hmc", hmc.MAX_WEIGHTS),
         ("vbll", vbll.MAX_WEIGHTS),
     ],

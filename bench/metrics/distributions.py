@@ -107,7 +107,8 @@ class _StudentT:
         self.mean, self.variance = location, scale**2 * df / (df - 2)
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
-        return (t_log_density(self._standard(y), self._df) - np.log(self._scale))[None]
+        densities: np.ndarray = t_log_density(self._standard(y), self._df) - np.log(self._scale)
+        return densities[None]
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(special.stdtr(self._df, self._standard(y)))
@@ -130,7 +131,8 @@ class _StudentT:
         return np.asarray(self._scale * (z * (2 * below - 1) + spread / (nu - 1)))
 
     def _standard(self, y: np.ndarray) -> np.ndarray:
-        return (y - self.mean) / self._scale
+        standard: np.ndarray = (y - self.mean) / self._scale
+        return standard
 
 
 class _PiecewiseLinear:

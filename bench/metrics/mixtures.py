@@ -64,7 +64,9 @@ class StudentTMixture:
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
         """Return log p_s(y) of each sample, (S, n), nats."""
-        return t_log_density((y - self._location) / self._scale, self._df) - np.log(self._scale)
+        z = (y - self._location) / self._scale
+        densities: np.ndarray = t_log_density(z, self._df) - np.log(self._scale)
+        return densities
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         """Return P(Y <= y), (n,)."""

@@ -8,6 +8,7 @@ LONGEST = 60  # characters of a name that a file name keeps
 INDEX = "index.html"
 REPLICATIONS = "replications.html"
 POWER = "power.html"
+FACTORS = "factors.html"
 
 
 @cache  # a name is linked to from thousands of cells

@@ -1,4 +1,4 @@
-"""The pages of the site: index, suites, data sets, methods, power, replications. Each is one self-contained HTML file.
+"""The pages of the site: index, suites, data sets, methods, and further ones. Each is one self-contained HTML file.
 
 Imports the rest of `leaderboards.site`.
 """
@@ -21,7 +21,7 @@ from lockstep_bench.leaderboards.data.own import own_tables
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.pages import dataset, index, method, power, replications, suite
+from lockstep_bench.leaderboards.site.pages import dataset, factors, index, method, power, replications, suite
 from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, first_failures, further_pages
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
@@ -131,10 +131,14 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
     for name in site.methods:
         yield made(addresses.method_page(name), "method.html", method.context(site, name))
-    if site.suites:
-        yield made(addresses.POWER, "power.html", power.context(site))
-    if site.replications:
-        yield made(addresses.REPLICATIONS, "replications.html", replications.context(site))
+    single = {
+        "power": (site.suites, addresses.POWER, power.context),
+        "factors": (site.designs, addresses.FACTORS, factors.context),
+        "replications": (site.replications, addresses.REPLICATIONS, replications.context),
+    }
+    for template, (wanted, page, context_of) in single.items():
+        if wanted:
+            yield made(page, f"{template}.html", context_of(site))
 
 
 def _environment(site: Site) -> Environment:
@@ -169,6 +173,7 @@ def _environment(site: Site) -> Environment:
         ),
         "suites": site.suites,
         "replicated": bool(site.replications),
+        "crossed": bool(site.designs),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

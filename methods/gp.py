@@ -3,7 +3,11 @@
 The prior of the function is a Gaussian process with mean zero and the squared-exponential kernel with one lengthscale
 per input (ARD),
 
-    k(x, x') = s^2 exp(-1/2 sum_p (x_p - x'_p)^2 / l_p^2),
+    k(x, x') = s^2 exp(-d / 2),      d = sum_p (x_p - x'_p)^2 / l_p^2,
+
+or the Matern kernel of smoothness 5/2, whose functions are rougher (Rasmussen and Williams 2006, section 4.2.1),
+
+    k(x, x') = s^2 (1 + r + r^2 / 3) exp(-r),      r^2 = 5 d,
 
 and y = f(x) + noise of variance v. With values of f at M inducing points Z, Q = K_XZ K_ZZ^-1 K_ZX, and the optimal
 Gaussian over these values, the evidence is bounded by (Titsias 2009, eq. 9)
@@ -43,23 +47,34 @@ KMEANS_STEPS = 20
 
 
 class Kernel(NamedTuple):
-    """Squared-exponential kernel with noise, for standardised inputs and targets, float64.
+    """Kernel with noise, for standardised inputs and targets, float64.
 
     Attributes:
         lengthscales: (P,), l.
         variance: (), s^2.
         noise: (), v.
+        matern: whether it is the Matern kernel; the squared-exponential one if not.
     """
 
     lengthscales: Tensor
     variance: Tensor
     noise: Tensor
+    matern: bool = False
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the covariances (A, B) of the function at inputs a (A, P) and b (B, P)."""
+        return self.with_slope(a, b)[0]
+
+    def with_slope(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the covariances (A, B), and minus two times their derivatives (A, B) in the squared distance d."""
         a, b = a / self.lengthscales, b / self.lengthscales
-        squared = a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T
-        return self.variance * torch.exp(-0.5 * squared.clamp(min=0))
+        squared = (a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T).clamp(min=0)
+        if not self.matern:
+            covariance = self.variance * torch.exp(-0.5 * squared)
+            return covariance, covariance
+        r = torch.sqrt(5 * squared)
+        decayed = self.variance * torch.exp(-r)
+        return (1 + r + r**2 / 3) * decayed, 5 / 3 * (1 + r) * decayed
 
     def root(self, z: Tensor) -> Tensor:
         """Return the Cholesky factor (M, M) of the covariances at z (M, P)."""
@@ -94,18 +109,19 @@ class GaussianProcess(FullBatchMethod):
 
     Args:
         inducing: M, inducing points at most.
+        matern: whether the kernel is Matern's of smoothness 5/2.
     """
 
     likelihoods = ("gaussian", "heteroscedastic")
     deterministic = True
     one_pass = True
 
-    def __init__(self, inducing: int = INDUCING):
-        self.inducing = inducing
+    def __init__(self, inducing: int = INDUCING, matern: bool = False):
+        self.inducing, self.matern = inducing, matern
 
     def proxy(self) -> "GaussianProcess":
         """Return a coarser process: the scores of folds choose nothing and are for the record."""
-        return GaussianProcess(PROXY_INDUCING)
+        return GaussianProcess(PROXY_INDUCING, self.matern)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {}
@@ -118,11 +134,11 @@ class GaussianProcess(FullBatchMethod):
         first_z = inducing_points(x[few], min(FIRST_ROWS, self.inducing))
         n_inputs = x.shape[1]
         starts = [np.log([length * np.sqrt(n_inputs)] * n_inputs + [1.0, noise]) for length, noise in STARTS]
-        candidates = [maximised(start, x[few], y[few], first_z, FIRST_STEPS) for start in starts]
+        candidates = [maximised(start, x[few], y[few], first_z, FIRST_STEPS, self.matern) for start in starts]
         best = min(candidates, key=lambda candidate: candidate[1])[0]
         if len(x) > len(few) or len(z) > len(first_z):
-            best, _ = maximised(best, x[many], y[many], z, STEPS)
-        return posterior_of(kernel_of(torch.tensor(best, device=x.device)), x, y, z)
+            best, _ = maximised(best, x[many], y[many], z, STEPS, self.matern)
+        return posterior_of(kernel_of(torch.tensor(best, device=x.device), self.matern), x, y, z)
 
     def diagnostics(self, problem: Problem, posterior: GaussianProcessPosterior) -> dict[str, Tensor]:
         """Return the noise precision in original target units, and the number of inducing points."""
@@ -138,12 +154,12 @@ class GaussianProcess(FullBatchMethod):
         return Normals((problem.y_mean + y_scale * mean)[None], (y_scale**2 * variance)[None])
 
 
-def kernel_of(logs: Tensor) -> Kernel:
+def kernel_of(logs: Tensor, matern: bool = False) -> Kernel:
     """Return the kernel of (P + 2,) logarithms: lengthscales, s, and v."""
-    return Kernel(logs[:-2].exp(), (2 * logs[-2]).exp(), logs[-1].exp())
+    return Kernel(logs[:-2].exp(), (2 * logs[-2]).exp(), logs[-1].exp(), matern)
 
 
-def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor, matern: bool = False) -> tuple[Tensor, Tensor]:
     """Return the lower bound of log p(y), (), nats, and its gradient (P + 2,) in the logarithms of l, s and v.
 
     With A, B and c = B^-1 A y / sqrt(v) as in `GaussianProcessPosterior`, the bound is
@@ -158,10 +174,11 @@ def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor
         x: (N, P), inputs.
         y: (N,), targets.
         z: (M, P), inducing points.
+        matern: as of `Kernel`.
     """
-    kernel, identity = kernel_of(logs), torch.eye(len(z), dtype=x.dtype, device=x.device)
+    kernel, identity = kernel_of(logs, matern), torch.eye(len(z), dtype=x.dtype, device=x.device)
     variance, noise, noise_sd = kernel.variance, kernel.noise, kernel.noise.sqrt()
-    inner, cross, root = kernel(z, z), kernel(z, x), kernel.root(z)
+    (inner, inner_slope), (cross, cross_slope), root = kernel.with_slope(z, z), kernel.with_slope(z, x), kernel.root(z)
     a = solve_triangular(root, cross, upper=False) / noise_sd
     aa = a @ a.T
     b_root = cholesky(identity + aa)
@@ -173,13 +190,14 @@ def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor
     value = -0.5 * (2 * b_root.diagonal().log().sum() + constant - c @ projected + left_over)
 
     e = identity - b_inverse - torch.outer(c, c)
-    of_cross = solve_triangular(root.T, e @ a + torch.outer(c, y) / noise_sd, upper=True) * cross / noise_sd
+    of_cross = solve_triangular(root.T, e @ a + torch.outer(c, y) / noise_sd, upper=True)
     back = solve_triangular(root.T, identity, upper=True)
     of_inner = back @ (e - aa) @ back.T / 2
     jitter = JITTER * variance * of_inner.trace()
-    of_inner = of_inner * inner
-    of_lengths = _squared_distances(of_cross, z, x) + _squared_distances(of_inner, z, z)
-    of_scale = 2 * (of_cross.sum() + of_inner.sum() + jitter) - len(y) * variance / noise
+    of_lengths = _squared_distances(of_cross * cross_slope / noise_sd, z, x)
+    of_lengths = of_lengths + _squared_distances(of_inner * inner_slope, z, z)
+    of_both = (of_cross * cross / noise_sd).sum() + (of_inner * inner).sum()
+    of_scale = 2 * (of_both + jitter) - len(y) * variance / noise
     fitted = c @ projected + c @ c  # c^T B c + c^T c
     of_noise = -len(y) + len(z) - b_inverse.trace() + y.square().sum() / noise - fitted + left_over
     return value, torch.cat([of_lengths / kernel.lengthscales**2, of_scale[None], of_noise[None] / 2])
@@ -190,11 +208,13 @@ def _squared_distances(weights: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return weights.sum(1) @ a**2 + weights.sum(0) @ b**2 - 2 * (a * (weights @ b)).sum(0)
 
 
-def maximised(start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int) -> tuple[np.ndarray, float]:
+def maximised(
+    start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int, matern: bool = False
+) -> tuple[np.ndarray, float]:
     """Return the logarithms (P + 2,) that L-BFGS reaches from `start`, and minus the bound per row there."""
 
     def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = bound(torch.tensor(logs, device=x.device), x, y, z)
+        value, gradient = bound(torch.tensor(logs, device=x.device), x, y, z, matern)
         return -value.item() / len(y), -gradient.cpu().numpy() / len(y)
 
     low, high = np.log([LENGTHSCALES] * x.shape[1] + [SCALES, NOISES]).T

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from lockstep_bench.leaderboards.cli import factors
 from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
 from lockstep_bench.shared.options import number
 
@@ -12,8 +13,18 @@ from lockstep_bench.shared.options import number
 def rank(
     results: Folders,
     suite: Annotated[str, typer.Option("--suite", help="Suite.")],
-    preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")],
     metric: Annotated[str, typer.Option("--metric", help="Metric that has a direction in which it is better.")],
+    preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")] = "tuned",
+    compare: Annotated[
+        factors.Factor | None,
+        typer.Option(
+            "--compare",
+            help="Compare the levels of one factor, of the preset and its variants that differ in network and noise "
+            "alone: on the splits and in the combinations of the other two factors that all levels were run in.",
+        ),
+    ] = None,
+    network: Annotated[str, only("--network", "networks, with --compare: 50,16-16")] = "",
+    noise: Annotated[str, only("--noise", "models of the noise, with --compare: constant,predicted")] = "",
     families: Annotated[
         bool,
         typer.Option(
@@ -22,7 +33,14 @@ def rank(
     ] = True,
     methods: Annotated[str, only("--methods", "methods, whatever their families")] = "",
     datasets: Annotated[str, only("--datasets", "data sets; one is ranked by its splits")] = "",
-    reference: Annotated[str, typer.Option("--reference", help="Method that differences refer to.")] = "map",
+    reference: Annotated[
+        str,
+        typer.Option(
+            "--reference",
+            help="Method (or level of the compared factor) that differences refer to; by default map, 50 or constant.",
+            show_default=False,
+        ),
+    ] = "",
     each: Annotated[bool, typer.Option("--each", help="Rank on each data set by itself.")] = False,
     power: Annotated[
         bool,
@@ -40,7 +58,7 @@ def rank(
     undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
     """
     from lockstep_bench.leaderboards.metrics import metric as metric_named
-    from lockstep_bench.leaderboards.stats.comparable import ComparisonOptions
+    from lockstep_bench.leaderboards.stats.comparable import REFERENCE, ComparisonOptions
     from lockstep_bench.leaderboards.stats.ranking import rank as ranked
     from lockstep_bench.leaderboards.stats.ranking import rank_on_datasets
     from lockstep_bench.leaderboards.stats.remarks import over_datasets
@@ -48,11 +66,19 @@ def rank(
     from lockstep_bench.leaderboards.tables import rankings
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
 
-    names, sets = names_in(methods), names_in(datasets)
+    names, sets, levels = names_in(methods), names_in(datasets), (names_in(network), names_in(noise))
+    if compare is None and any(levels):
+        stop("--network and --noise choose what --compare compares in; add --compare posterior, noise or network")
     read = read_folders(results, suites=[suite], presets=[preset])
+    write = rankings.as_csv if format is TableFormat.CSV else rankings.as_text
+    if compare is not None:
+        asked = factors.Asked(suite, preset, metric, compare, (names, *levels), sets, reference, each)
+        typer.echo(write(factors.compared(read.cells, asked), {}, power).removesuffix("\n"))
+        return
+    reference = reference or REFERENCE
     try:
         cells = select(with_labelled_presets(read.cells), [suite], [preset], sets)
-        require("method", [*names, *([] if reference == "map" else [reference])], set(cells["method"]))
+        require("method", [*names, *([] if reference == REFERENCE else [reference])], set(cells["method"]))
         select_metrics(cells, [metric])
     except NoSuchResults as error:
         stop(str(error))
@@ -74,7 +100,6 @@ def rank(
         for name, ranking in found.items()
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
-    write = rankings.as_csv if format is TableFormat.CSV else rankings.as_text
     typer.echo(write(found, said, power).removesuffix("\n"))
 
 

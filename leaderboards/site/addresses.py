@@ -9,6 +9,7 @@ INDEX = "index.html"
 REPLICATIONS = "replications.html"
 POWER = "power.html"
 EQUAL_SECONDS = "equal-seconds.html"
+FACTORS = "factors.html"
 
 
 @cache  # a name is linked to from thousands of cells

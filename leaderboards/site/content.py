@@ -18,6 +18,7 @@ from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
 from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
 from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries, series_of
+from lockstep_bench.leaderboards.stats.factors import Design, designs
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
@@ -213,6 +214,11 @@ class Site:
         """Return the published numbers of a board's data set."""
         suite, dataset, _ = key
         return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
+
+    @cached_property
+    def designs(self) -> list[Design]:
+        """Protocols that differ in network and model of the noise alone (`factors.designs`)."""
+        return designs(self.cells)
 
     @cached_property
     def coverage(self) -> dict[tuple[str, str, str], pd.Series]:

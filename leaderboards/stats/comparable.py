@@ -189,7 +189,7 @@ def _by_extent(
         observed = extent.table.observed
         scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
         notes = [*requested.notes, *extent.notes]
-        part = _result(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
+        part = comparable_of(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
         parts.append(part._replace(placed=extent.methods, fewer=bool(parts)))
     return parts
 
@@ -215,7 +215,7 @@ def _comparable(
         for dataset, values in observed.groupby(level="dataset")
     }
     notes = [*requested.notes, *part.left_out, *_failures(part.table)]
-    return _result(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
+    return comparable_of(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
 
 
 def _failures(table: Paired) -> list[str]:
@@ -230,7 +230,7 @@ def _failures(table: Paired) -> list[str]:
     ]
 
 
-def _result(
+def comparable_of(
     requested: ComparisonRequest,
     notes: list[str],
     methods: list[str],

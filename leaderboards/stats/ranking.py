@@ -141,7 +141,12 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
         alone = requested._replace(rows=requested.rows[requested.rows["dataset"] == dataset])
         ranking = _on_each(alone)[dataset]
         return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
-    rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
+    return over_datasets(boards, requested.power)
+
+
+def over_datasets(boards: Comparable, power: bool = True) -> Ranking:
+    """Return the ranking over the data sets of comparable results."""
+    rows = _over_datasets(boards, power) if boards.by_dataset and boards.methods else []
     n_datasets = len(boards.by_dataset)
     if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
@@ -185,6 +190,13 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     by_method = dict(zip(boards.methods, map(tuple, ranks.T.tolist()), strict=False))
     unit = unit_of_difference(boards.metric)
     return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method, [])
+
+
+def on_each_dataset(boards: Comparable, power: bool = True) -> dict[str, Ranking]:
+    """Return a separate ranking for each data set of comparable results."""
+    parts = [boards._replace(by_dataset={name: board}, notes=[]) for name, board in boards.by_dataset.items()]
+    rows = _on_datasets(parts, power)
+    return {next(iter(part.by_dataset)): _ranking(part, of_part) for part, of_part in zip(parts, rows, strict=True)}
 
 
 class _Places(NamedTuple):

@@ -1,9 +1,10 @@
 """Descriptions of methods for web pages: title, paper, idea and objective, read without importing the method or torch.
 
-Idea and objective describe a family, that is, all methods of one module. `cards.toml` has what is said of the methods
-of this package. Title, paper and variant of a third party's method come from the source of its class, which can also
-have the attributes `idea` (one sentence) and `objective` (LaTeX). Without them its module's docstring is taken: the
-first line, and the first block that is indented. Missing parts are empty strings.
+Idea and objective describe a family, that is, all methods of one module, unless a method's row has its own.
+`cards.toml` has what is said of the methods of this package. Title, paper and variant of a third party's method come
+from the source of its class, which can also have the attributes `idea` (one sentence) and `objective` (LaTeX). Without
+them its module's docstring is taken: the first line, and the first block that is indented. Missing parts are empty
+strings.
 """
 
 import ast
@@ -69,9 +70,8 @@ def _read(name: str) -> Card:
     module = registry.source(entry)
     if row := rows().get(name):
         family, paper = families()[row.family], ", ".join(row.facts["paper"])
-        idea, objective = family["idea"], family["objective"]
         variant = row.variant or _variant(module, row.class_name)
-        return Card(name, row.facts["title"], paper, row.family, family["title"], idea, objective, variant)
+        return Card(name, row.facts["title"], paper, row.family, family["title"], row.idea, row.objective, variant)
     facts = _facts(module, entry.attr)
     first_line, formula = _documented(ast.get_docstring(module) or "")
     title = facts.get("title", name)

@@ -36,8 +36,11 @@ BUILT_IN = {name: row.target for name, row in rows().items()}
 # The method that shows what can be had without the inputs: what is no better than it is marked.
 BASELINE = "constant"
 
-# Reference lines, which train no network: a line of every table, without a rank.
-UNRANKED = (BASELINE, "linear", "gp")
+# Reference lines, which train no network of ours: a line of every table, without a rank.
+UNRANKED = (
+    *(BASELINE, "linear", "gp", "gp-matern"),
+    *("ngboost", "lightgbm", "quantile-forest", "conformal-ridge", "tabpfn", "tabicl"),
+)
 
 # One method per family: the methods that the word `headline` stands for on the command line.
 HEADLINE = (

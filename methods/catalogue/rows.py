@@ -30,6 +30,8 @@ class Row(NamedTuple):
         class_name: name of the class.
         options: arguments of the constructor.
         facts: attributes of the method, from `cards.toml`.
+        idea: idea of the method, or else of its family.
+        objective: objective of the method, or else of its family.
         variant: how it differs from its family; "" where the docstring of the class says it.
     """
 
@@ -39,6 +41,8 @@ class Row(NamedTuple):
     class_name: str
     options: Mapping[str, Any]
     facts: Mapping[str, Any]
+    idea: str
+    objective: str
     variant: str
 
     @property
@@ -89,7 +93,9 @@ def _row(name: str, key: str, family: Mapping[str, Any]) -> Row:
     shared = {fact: value for fact, value in family.items() if fact not in FOR_PAGES}
     facts = shared | family["methods"][name]
     module = f"lockstep_bench.methods.{family.get('module', key)}"
-    return Row(name, key, module, facts.pop("class"), facts.pop("options", {}), facts, facts.pop("variant", ""))
+    idea, objective = (facts.pop(part, family[part]) for part in ("idea", "objective"))
+    name_of_class, options, variant = facts.pop("class"), facts.pop("options", {}), facts.pop("variant", "")
+    return Row(name, key, module, name_of_class, options, facts, idea, objective, variant)
 
 
 def _attribute(name: str, value: Any) -> Any:

@@ -1,6 +1,7 @@
 """The command line: `python -m leaderboards`."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -419,3 +420,77 @@ def test_nan_is_refused_for_a_number(words):
     result = run(*words, "nan")
     assert result.exit_code == 2
     assert "nan is not a number" in result.stderr
+
+
+def crossed_rows(method: str, network: str, noise: str, level: float) -> list[dict]:
+    """Return rows of one combination on six data sets with two splits."""
+    changes = {"hidden": network} if network != "50" else {}
+    changes |= {"likelihood": "heteroscedastic"} if noise == "predicted" else {}
+    row = {
+        "method": method,
+        "preset": "tuned-modified" if changes else "tuned",
+        "protocol": json.dumps({"epochs": 200} | changes),
+        "protocol_hash": f"{len(network)}{noise}"[:8],
+        "task": "regression",
+        "hparams": '{"noise_precision": 1.0}',
+    }
+    return [row | {"dataset": name, "split": split, "nmll": level} for name in "abcdef" for split in range(2)]
+
+
+@pytest.fixture(scope="module")
+def factors(shared_folder):
+    """`predicted` costs 1 whatever else, `16-16` gains 2, `mile` gains 4 and has no constant noise."""
+    combinations = {
+        ("map", "50", "constant"): 0.0,
+        ("map", "16,16", "constant"): -2.0,
+        ("map", "50", "predicted"): 1.0,
+        ("mile", "50", "predicted"): -3.0,
+        ("mile", "16,16", "predicted"): -5.0,
+    }
+    return shared_folder(*(row for names, level in combinations.items() for row in crossed_rows(*names, level)))
+
+
+CROSSED = ("--suite", "uci", "--metric", "nmll", "--format", "csv", "--compare")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("noise", "--network", "50"), {"map · 50 · constant": "", "map · 50 · predicted": "1.0"}),
+        (("network",), {"50": "", "16-16": "-2.0"}),
+        (("posterior", "--noise", "predicted"), {"map · 50 · predicted": "", "mile · 50 · predicted": "-4.0"}),
+        (("posterior", "--methods", "mile,map"), {"map · 50 · predicted": "", "mile · 50 · predicted": "-4.0"}),
+        (("noise", "--reference", "predicted"), {"map · 50 · constant": "-1.0", "map · 50 · predicted": ""}),
+    ],
+)
+def test_rank_compares_one_factor_at_fixed_others(factors, words, shown):
+    result = run("rank", factors, *CROSSED, *words)
+    assert result.exit_code == 0, result.stderr
+    lines = [line.split(",") for line in result.stdout.splitlines()[1:]]
+    assert {line[0]: line[5] for line in lines} == shown
+
+
+def test_rank_says_what_a_factor_is_averaged_over(factors):
+    result = run("rank", factors, *CROSSED, "network")
+    assert "Mean over 2 combinations of posterior and noise: map · constant, mile · predicted." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("noise", "--network", "16-16"), "no two levels of noise were run on the same splits"),
+        (("noise", "--network", "17-17"), "network '17-17' has no results here; did you mean '16-16'?"),
+        (("noise", "--methods", "mil"), "did you mean 'mile'?"),
+        (("noise", "--preset", "quick"), "preset 'quick' of suite uci was run with one network and one model"),
+    ],
+)
+def test_rank_explains_mistakes_about_factors(factors, words, said):
+    result = run("rank", factors, *CROSSED, *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_rank_without_compare_has_no_network(factors):
+    result = run("rank", factors, "--suite", "uci", "--metric", "nmll", "--network", "50")
+    assert result.exit_code == 2
+    assert "add --compare" in result.stderr

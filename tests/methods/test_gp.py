@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from torch.distributions import MultivariateNormal
 
 from lockstep_bench.methods import gp
@@ -24,33 +24,63 @@ def data(n: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(x), torch.tensor(y - y.mean())
 
 
-def in_scikit_learn(logs) -> GaussianProcessRegressor:
+def in_scikit_learn(logs, matern: bool = False) -> GaussianProcessRegressor:
     kernel = kernel_of(torch.as_tensor(logs))
+    lengths = kernel.lengthscales.numpy()
+    shape = Matern(lengths, nu=2.5) if matern else RBF(lengths)
     return GaussianProcessRegressor(
-        ConstantKernel(kernel.variance.item()) * RBF(kernel.lengthscales.numpy()) + WhiteKernel(kernel.noise.item()),
-        optimizer=None,
+        ConstantKernel(kernel.variance.item()) * shape + WhiteKernel(kernel.noise.item()), optimizer=None
     )
 
 
-def test_all_points_inducing_is_the_exact_process():
+@pytest.mark.parametrize("matern", [False, True])
+def test_all_points_inducing_is_the_exact_process(matern):
     (x, y), (at, _) = data(40), data(15, seed=1)
-    theirs = in_scikit_learn(LOGS).fit(x.numpy(), y.numpy())
-    assert bound(LOGS, x, y, x)[0].item() == pytest.approx(theirs.log_marginal_likelihood(), abs=1e-5)
+    theirs = in_scikit_learn(LOGS, matern).fit(x.numpy(), y.numpy())
+    assert bound(LOGS, x, y, x, matern)[0].item() == pytest.approx(theirs.log_marginal_likelihood(), abs=1e-5)
     mean, sd = theirs.predict(at.numpy(), return_std=True)
-    ours = predicted(posterior_of(kernel_of(LOGS), x, y, x), at)
+    ours = predicted(posterior_of(kernel_of(LOGS, matern), x, y, x), at)
     np.testing.assert_allclose(ours[0], mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(ours[1], sd**2, rtol=1e-5)
 
 
-def test_bound_and_gradient_are_those_written():
+def test_matern_process_is_the_dense_computation_in_numpy():
+    (x, y), (at, _) = ((each.numpy() for each in data(size, seed)) for size, seed in ((30, 0), (5, 1)))
+    lengths, variance, noise = np.exp(LOGS[:3].numpy()), np.exp(2 * LOGS[3].item()), np.exp(LOGS[4].item())
+
+    def covariance(a, b):
+        r = np.sqrt(5 * (((a[:, None] - b) / lengths) ** 2).sum(-1))
+        return variance * (1 + r + r**2 / 3) * np.exp(-r)
+
+    inverse = np.linalg.inv(covariance(x, x) + noise * np.eye(30))
+    mean = covariance(at, x) @ inverse @ y
+    spread = variance + noise - np.diag(covariance(at, x) @ inverse @ covariance(x, at))
+    rows = torch.tensor(x)
+    ours = predicted(posterior_of(kernel_of(LOGS, matern=True), rows, torch.tensor(y), rows), torch.tensor(at))
+    np.testing.assert_allclose(ours[0], mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours[1], spread, rtol=1e-5)
+
+
+def written_kernel(kernel, a, b):
+    """The covariances at a and b, differentiable where two inputs are equal: their distance is then not quite 0."""
+    squared = ((a[:, None] - b) / kernel.lengthscales).square().sum(-1)
+    if not kernel.matern:
+        return kernel.variance * torch.exp(-squared / 2)
+    r = torch.sqrt(5 * squared + 1e-16)
+    return kernel.variance * (1 + r + r**2 / 3) * torch.exp(-r)
+
+
+@pytest.mark.parametrize("matern", [False, True])
+def test_bound_and_gradient_are_those_written(matern):
     (x, y), (z, _) = data(40), data(7, seed=1)
     logs = LOGS.clone().requires_grad_()
-    kernel = kernel_of(logs)
-    inner = kernel(z, z) + gp.JITTER * kernel.variance * torch.eye(7)
-    low_rank = kernel(x, z) @ torch.linalg.solve(inner, kernel(z, x))
+    kernel = kernel_of(logs, matern)
+    inner = written_kernel(kernel, z, z) + gp.JITTER * kernel.variance * torch.eye(7)
+    cross = written_kernel(kernel, z, x)
+    low_rank = cross.T @ torch.linalg.solve(inner, cross)
     evidence = MultivariateNormal(torch.zeros(40).double(), low_rank + kernel.noise * torch.eye(40)).log_prob(y)
     written = evidence - (40 * kernel.variance - low_rank.trace()) / (2 * kernel.noise)
-    value, gradient = bound(LOGS, x, y, z)
+    value, gradient = bound(LOGS, x, y, z, matern)
     torch.testing.assert_close(value, written.detach())
     torch.testing.assert_close(gradient, torch.autograd.grad(written, logs)[0])
 

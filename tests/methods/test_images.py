@@ -15,7 +15,8 @@ from lockstep_bench.methods.problem import Task
 
 N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}
-REGRESSIONS = {"linear", "gp", "vbll", "beta-nll", "evidential", "quantile", "mdn"}
+LINES = {"ngboost", "lightgbm", "quantile-forest", "conformal-ridge", "tabpfn", "tabicl"}
+REGRESSIONS = {"linear", "gp", "gp-matern", "vbll", "beta-nll", "evidential", "quantile", "mdn"} | LINES
 PERCEPTRONS = {
     *("mile", "hmc-leapfrog", "batch-ensemble", "epinet", "sngp"),
     *("laplace-marglik-full", "laplace-marglik-kron", "laplace-marglik-diag"),

@@ -10,6 +10,7 @@ from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.methods.catalogue.registry import BUILT_IN
+from lockstep_bench.methods.catalogue.rows import rows
 from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Task
@@ -21,6 +22,8 @@ WITHOUT = {
     "laplace-marglik-full": "is fitted in one call",
     "laplace-marglik-kron": "is fitted in one call",
     "laplace-marglik-diag": "is fitted in one call",
+    "gp-matern": "is fitted in one call",
+    **{name: "of another library" for name, row in rows().items() if row.family == "lines"},
     "hmc": "draws samples, and reports R-hat",
     "mile": "draws samples",
     "hmc-leapfrog": "draws samples",

@@ -15,13 +15,14 @@ TWINS = frozenset(
         *("laplace-marglik-kron", "laplace-marglik-diag"),
     }
 )
+SLOW = frozenset({"ngboost"})  # whose library takes 5 ms for a tree
 
 
 def marks_of(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the mark `slow` if the method is a twin of another, else no mark."""
-    return (pytest.mark.slow,) if name in TWINS else ()
+    """Return the mark `slow` if the method is a twin of another or takes long, else no mark."""
+    return (pytest.mark.slow,) if name in TWINS | SLOW else ()
 
 
 def each_once(names: Iterable[str]) -> list:
-    """Return a parameter for each method; those of twins are slow."""
+    """Return a parameter for each method; those of twins and of slow methods are slow."""
     return [pytest.param(name, marks=marks_of(name), id=name) for name in names]

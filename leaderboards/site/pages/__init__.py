@@ -1,4 +1,4 @@
-"""The pages of the site: index, suites, data sets, methods, power, replications. Each is one self-contained HTML file.
+"""The pages of the site: index, suites, data sets, methods, and further ones. Each is one self-contained HTML file.
 
 Imports the rest of `leaderboards.site`.
 """
@@ -21,7 +21,16 @@ from lockstep_bench.leaderboards.data.own import own_tables
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.pages import dataset, equal_seconds, index, method, power, replications, suite
+from lockstep_bench.leaderboards.site.pages import (
+    dataset,
+    equal_seconds,
+    factors,
+    index,
+    method,
+    power,
+    replications,
+    suite,
+)
 from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, first_failures, further_pages
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
@@ -131,13 +140,15 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
     for name in site.methods:
         yield made(addresses.method_page(name), "method.html", method.context(site, name))
-    for wanted, name, template, of_page in (
-        (site.suites, addresses.POWER, "power.html", power),
-        (site.budgeted, addresses.EQUAL_SECONDS, "equal_seconds.html", equal_seconds),
-        (site.replications, addresses.REPLICATIONS, "replications.html", replications),
-    ):
+    single = {
+        "power": (site.suites, addresses.POWER, power.context),
+        "factors": (site.designs, addresses.FACTORS, factors.context),
+        "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
+        "replications": (site.replications, addresses.REPLICATIONS, replications.context),
+    }
+    for template, (wanted, page, context_of) in single.items():
         if wanted:
-            yield made(name, template, of_page.context(site))
+            yield made(page, f"{template}.html", context_of(site))
 
 
 def _environment(site: Site) -> Environment:
@@ -173,6 +184,7 @@ def _environment(site: Site) -> Environment:
         "suites": site.suites,
         "replicated": bool(site.replications),
         "budgeted": bool(site.budgeted),
+        "crossed": bool(site.designs),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

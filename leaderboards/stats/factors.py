@@ -1,0 +1,281 @@
+"""Crossed factors: a row's score is that of a posterior, of a network and of a model of the noise.
+
+Protocols that differ in nothing but hidden units and likelihood are combinations of one design. A level of one factor
+is compared with another on the splits and in the combinations of the other two factors that both were run in:
+
+    d(split) = mean over these combinations of score(level) - score(other level),
+
+for metrics that are compared by ratio with logarithms of scores. The mean over combinations takes the place of a
+method's score in `ranking`, so that intervals, verdicts and failures are those of methods. A difference of the noise
+model is therefore never part of a difference between posteriors.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lockstep_bench.leaderboards.metrics import metric as metric_named
+from lockstep_bench.leaderboards.stats.balanced import balanced
+from lockstep_bench.leaderboards.stats.comparable import Comparable, ComparisonRequest, comparable_of
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.paired import Paired, paired
+from lockstep_bench.leaderboards.stats.units import compared_by_ratio
+from lockstep_bench.leaderboards.wording.commands import MODIFIED
+from lockstep_bench.leaderboards.wording.formats import counted, listed
+from lockstep_bench.methods import UNRANKED
+
+FACTORS = ("posterior", "network", "noise")
+# Suites of regressions whose networks a protocol may change, and the hidden units of their networks.
+NETWORKS = {"uci": "50", "own": "50", "uci-gap": "50", "uci-tail": "50"}
+NOISES = {"gaussian": "constant", "heteroscedastic": "predicted"}  # another likelihood has its own name
+BASE = {"posterior": "map", "network": "50", "noise": "constant"}  # levels that differences refer to
+MOST_LISTED = 6
+
+
+class Combination(NamedTuple):
+    """A level of each factor."""
+
+    posterior: str
+    network: str
+    noise: str
+
+    def __str__(self) -> str:
+        """Return its name: "mile · 16-16 · predicted"."""
+        return " · ".join(self)
+
+
+class Design(NamedTuple):
+    """Protocols of a suite and preset that differ in the network and in the model of the noise alone.
+
+    Attributes:
+        suite: name of the suite.
+        preset: name of the preset, without what marks it as modified.
+        labels: labels of presets, by network and noise.
+    """
+
+    suite: str
+    preset: str
+    labels: Mapping[tuple[str, str], str]
+
+
+class Crossed(NamedTuple):
+    """Scores of a design by one metric.
+
+    Attributes:
+        observed: index (dataset, split), columns (posterior, network, noise); NaN where there is no value.
+        tried: bool, shape of `observed`: whether there is a row, whatever its status.
+        metric: name of the metric.
+        own_noise: posteriors that are left out, because their noise is not the protocol's.
+        ratios: of each data set's splits (`dependence`).
+    """
+
+    observed: pd.DataFrame
+    tried: pd.DataFrame
+    metric: str
+    own_noise: list[str]
+    ratios: dict[str, float]
+
+    @property
+    def combinations(self) -> list[Combination]:
+        """The columns."""
+        return [Combination(*map(str, names)) for names in self.tried.columns.to_list()]
+
+    def levels(self, factor: str) -> list[str]:
+        """Return the levels of a factor, that of `BASE` first."""
+        names = sorted({getattr(one, factor) for one in self.combinations})
+        return sorted(names, key=lambda name: name != BASE[factor])
+
+    def only(self, kept: Mapping[str, Collection[str]]) -> "Crossed":
+        """Return the part with the given levels of some factors; none keep all."""
+        chosen = [
+            all(getattr(one, factor) in names for factor, names in kept.items() if names) for one in self.combinations
+        ]
+        return self._replace(observed=self.observed.loc[:, chosen], tried=self.tried.loc[:, chosen])
+
+
+class Effects(NamedTuple):
+    """Levels of one factor as if they were methods, compared in the combinations that all were run in.
+
+    Attributes:
+        scores: by data set, (S, L), the means over combinations; NaN where a combination failed.
+        names: of the L levels; those of whole combinations where there is one combination of the other factors.
+        within: combinations of the other two factors, in the order of `FACTORS`.
+        notes: sentences on what the levels are averaged over, and on what was left out.
+        table: what the scores are from.
+    """
+
+    scores: dict[str, np.ndarray]
+    names: dict[str, str]
+    within: list[tuple[str, str]]
+    notes: list[str]
+    table: Crossed
+
+    def comparable(self, reference: str) -> Comparable:
+        """Return the scores as those of methods; differences refer to the level `reference`."""
+        place, where = list(self.names).index(reference), ("", "", self.table.metric)
+        scores = {name: (values, values[:, place]) for name, values in self.scores.items()}
+        names, goal = list(self.names.values()), metric_named(self.table.metric).goal
+        asked = ComparisonRequest(pd.DataFrame(), where, names, self.names[reference], [], True)
+        return comparable_of(asked, [], names, goal or "low", scores, self.table.ratios)
+
+
+def designs(cells: pd.DataFrame) -> list[Design]:
+    """Return the designs with several combinations of network and noise, by suite and preset.
+
+    Args:
+        cells: with labelled presets.
+    """
+    regressions = cells["suite"].isin(list(NETWORKS)) & (cells["task"] == "regression")
+    rows = cells.loc[regressions, ["suite", "preset", "protocol"]].drop_duplicates()
+    found: dict[tuple[str, str, str], dict[tuple[str, str], str]] = {}
+    for suite, preset, protocol in rows.itertuples(index=False, name=None):
+        values = json.loads(protocol)
+        hidden = values.pop("hidden", None)
+        network = str(hidden).replace(",", "-") if hidden else NETWORKS[suite]
+        likelihood = values.pop("likelihood", "gaussian")
+        whole = str(preset).partition("@")[0].removesuffix(MODIFIED)
+        labels = found.setdefault((str(suite), whole, json.dumps(values, sort_keys=True)), {})
+        labels[network, NOISES.get(likelihood, likelihood)] = str(preset)
+    made = [Design(suite, preset, labels) for (suite, preset, _), labels in found.items() if len(labels) > 1]
+    return sorted(made, key=lambda design: (design.suite, design.preset, *sorted(design.labels.values())))
+
+
+def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
+    """Return the scores of a design. Reference lines, which have no network, are left out.
+
+    So are posteriors that have a model of the noise of their own: their rows under constant noise have no noise
+    precision.
+    """
+    of_design = (cells["suite"] == design.suite) & cells["preset"].isin(list(design.labels.values()))
+    rows = cells[of_design & ~cells["method"].isin(UNRANKED)]
+    constant = [label for (_, noise), label in design.labels.items() if noise == "constant"]
+    finished = rows[rows["preset"].isin(constant) & (rows["status"] == "ok") & (rows["task"] == "regression")]
+    with_noise = finished["hparams"].str.contains('"noise_precision"', na=False)
+    own_noise = sorted(set(finished["method"]) - set(finished.loc[with_noise, "method"]))
+    rows = rows[(rows["task"] == "regression") & ~rows["method"].isin(own_noise)]
+    observed, tried = {}, {}
+    for (network, noise), label in design.labels.items():
+        table = paired(rows, design.suite, label, metric)
+        for method in table.methods:
+            key = Combination(method, network, noise)
+            observed[key], tried[key] = table.observed[method], table.tried[method]
+    frames: list[pd.DataFrame] = []
+    for columns, absent in ((observed, np.nan), (tried, False)):
+        frame = pd.DataFrame(columns).sort_index()
+        frame.columns = pd.MultiIndex.from_arrays(list(zip(*columns, strict=True)) or [[], [], []], names=FACTORS)
+        frames.append(frame.astype(object).where(frame.notna(), absent).astype(type(absent)))
+    observations, tries = frames
+    return Crossed(observations, tries, metric, own_noise, ratios(rows.astype({"dataset": object})))
+
+
+def effects(
+    table: Crossed, factor: str, levels: Sequence[str] = (), within: Collection[tuple[str, str]] = ()
+) -> Effects:
+    """Return the levels of a factor, compared in the combinations of the other two factors that all were run in.
+
+    Combinations and splits are those that give the most comparisons (`balanced`).
+
+    Args:
+        table: scores of a design.
+        factor: one of `FACTORS`.
+        levels: those to compare; all by default, of posteriors those that share most combinations.
+        within: combinations of the other two factors that are kept, and no others; instead, splits go. All by default.
+
+    Raises:
+        ValueError: The metric has neither a low nor a high goal: its mean over combinations would say nothing.
+    """
+    if not isinstance(metric_named(table.metric).goal, str):
+        raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one that is low or high")
+    levels = list(levels) or _usual_levels(table, factor)
+    places = [
+        {others_of(factor, one): place for place, one in enumerate(table.combinations) if getattr(one, factor) == level}
+        for level in levels
+    ]
+    shared = sorted(set.intersection(*map(set, places))) if places else []
+    if not shared:
+        return Effects({}, {level: level for level in levels}, [], [], table)
+    observed, tried = table.observed.to_numpy(), table.tried.to_numpy()
+    ran = np.logical_and.reduce([tried[:, [of_level[key] for key in shared]] for of_level in places])
+    used, here = _balanced(table, ran, shared, within)
+    logarithms = compared_by_ratio(table.metric)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(observed) if logarithms else observed
+        means = np.column_stack([scores[here][:, [of_level[key] for key in used]].mean(axis=1) for of_level in places])
+        means = np.exp(means) if logarithms else means
+    datasets = table.tried.index.get_level_values("dataset").to_numpy()[here]
+    by_dataset = {str(name): np.asfortranarray(means[datasets == name]) for name in dict.fromkeys(datasets)}
+    names = {level: combination_of(factor, level, used[0]) if len(used) == 1 else level for level in levels}
+    return Effects(by_dataset, names, used, _notes(table, factor, levels, used, by_dataset), table)
+
+
+def others_of(factor: str, combination: Combination) -> tuple[str, str]:
+    """Return a combination's levels of the other two factors."""
+    first, second = (level for name, level in zip(FACTORS, combination, strict=True) if name != factor)
+    return first, second
+
+
+def _balanced(
+    table: Crossed, ran: np.ndarray, shared: list[tuple[str, str]], within: Collection[tuple[str, str]]
+) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Return the combinations, and the places of the splits, on which all levels were run, without a gap.
+
+    Args:
+        table: scores of a design.
+        ran: booleans, splits x `shared`: whether all levels were run there.
+        shared: combinations of the other two factors.
+        within: as of `effects`.
+    """
+    kept = shared if len(shared) == 1 else [names for names in shared if names in within]
+    if kept:
+        return kept, np.flatnonzero(ran[:, [shared.index(names) for names in kept]].all(axis=1))
+    frame = pd.DataFrame(ran, table.tried.index, pd.Index([" · ".join(names) for names in shared]))
+    whole = Paired("", "", table.metric, frame.astype(float).where(frame), frame)
+    part = balanced(whole).table
+    used = [names for names in shared if " · ".join(names) in part.methods]
+    return used, np.flatnonzero(table.tried.index.isin(part.tried.index))
+
+
+def _usual_levels(table: Crossed, factor: str) -> list[str]:
+    """Return all levels of a factor; of posteriors, those that share most combinations of network and noise.
+
+    At least two share them; of as many combinations those are taken that most posteriors share.
+    """
+    levels = table.levels(factor)
+    if factor != "posterior":
+        return levels
+    run = {level: {one[1:] for one in table.combinations if one.posterior == level} for level in levels}
+    every = sorted(set().union(*run.values()))
+    chosen = [names for size in range(1, len(every) + 1) for names in combinations(every, size)]
+    sharing = {names: [level for level in levels if run[level].issuperset(names)] for names in chosen}
+    return sharing[max(chosen, key=lambda names: (len(sharing[names]) > 1, len(names), len(sharing[names])))]
+
+
+def _notes(
+    table: Crossed, factor: str, levels: Sequence[str], used: Sequence[tuple[str, str]], datasets: Collection[str]
+) -> list[str]:
+    """Return sentences on what the levels are averaged over, and on what was left out."""
+    others = [name for name in FACTORS if name != factor]
+    notes = []
+    if len(used) > 1:
+        named = listed([" · ".join(names) for names in used], MOST_LISTED)
+        notes.append(f"Mean over {counted(len(used), 'combination')} of {' and '.join(others)}: {named}.")
+    left_out = {
+        f"{factor}s that were not run in all of these combinations" if factor != "noise" else "models of the noise": [
+            level for level in table.levels(factor) if level not in levels
+        ],
+        "posteriors whose noise is not the protocol's": table.own_noise,
+        "data sets without a split of all levels": [
+            name for name in dict.fromkeys(table.tried.index.get_level_values("dataset")) if name not in datasets
+        ],
+    }
+    return notes + [f"Left out, {why}: {listed(names, MOST_LISTED)}." for why, names in left_out.items() if names]
+
+
+def combination_of(factor: str, level: str, others: tuple[str, str]) -> str:
+    """Return the name of a combination: "mile · 16-16 · predicted", from a level and those of the other factors."""
+    rest = iter(others)
+    return str(Combination(*(level if name == factor else next(rest) for name in FACTORS)))

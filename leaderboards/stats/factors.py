@@ -24,9 +24,10 @@ from lockstep_bench.leaderboards.stats.comparable import Comparable, ComparisonR
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.paired import Paired, paired
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio
-from lockstep_bench.leaderboards.wording.commands import MODIFIED
+from lockstep_bench.leaderboards.wording.commands import original_preset
 from lockstep_bench.leaderboards.wording.formats import counted, listed
 from lockstep_bench.methods import UNRANKED
+from lockstep_bench.shared.protocol import FROM_BUDGET
 
 FACTORS = ("posterior", "network", "noise")
 # Suites of regressions whose networks a protocol may change, and the hidden units of their networks.
@@ -137,7 +138,9 @@ def designs(cells: pd.DataFrame) -> list[Design]:
         hidden = values.pop("hidden", None)
         network = str(hidden).replace(",", "-") if hidden else NETWORKS[suite]
         likelihood = values.pop("likelihood", "gaussian")
-        whole = str(preset).partition("@")[0].removesuffix(MODIFIED)
+        if budget := values.get("budget_seconds"):
+            values = {name: value for name, value in values.items() if name not in FROM_BUDGET}
+        whole = original_preset(str(preset)) + (f"-{budget}s" if budget else "")
         labels = found.setdefault((str(suite), whole, json.dumps(values, sort_keys=True)), {})
         labels[network, NOISES.get(likelihood, likelihood)] = str(preset)
     made = [Design(suite, preset, labels) for (suite, preset, _), labels in found.items() if len(labels) > 1]

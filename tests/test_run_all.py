@@ -152,6 +152,7 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
     assert "index.html" in output
 
 
+@pytest.mark.slow
 def test_offline_run_uses_built_in_sets_and_names_the_missing(invoke, tmp_path):
     done = invoke("--methods", "map", "--splits", "0", "--trials", "1", "--folds", "2", "--epochs", "1", "--out", "r")
     assert done.exit_code == 0, done.stderr
@@ -330,6 +331,7 @@ def test_options_of_a_method_reach_rows_and_pages(invoke, tmp_path):
     assert "mfvi(max_sd=1,mean_network=true)" in page
 
 
+@pytest.mark.slow
 def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     assert invoke(*arguments).exit_code == 0
@@ -348,6 +350,7 @@ def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(
     assert re.search(r"diabetes .* earlier runs", invoke("--dry-run", "--fresh", *arguments).stdout)
 
 
+@pytest.mark.slow
 def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
     arguments = ("--methods", "map,constant", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     planned = invoke("--longer", "2", "--dry-run", *arguments)
@@ -411,6 +414,7 @@ def test_missing_compiler_is_reported_once_with_equal_rows(run_all, tmp_path):
     assert rows(tmp_path / "r")["execution"].tolist() == ["captured"]
 
 
+@pytest.mark.slow
 def test_loops_that_cannot_be_compiled_are_reported_once_and_in_rows(run_all, tmp_path):
     """The compiler passes its trial, and fails for each loop in words of another encoding."""
     (tmp_path / "c++").write_text(

@@ -13,7 +13,13 @@ import pytest
 from runs import alive, children_of, finished, rows, until, wait_for
 
 N_KILLS = 50
-together = pytest.mark.xdist_group("broken")  # tests of one run, in one process
+
+
+def together(test):
+    """Mark one of the tests of a run of ten broken methods, which one process makes in two minutes."""
+    return pytest.mark.slow(pytest.mark.xdist_group("broken")(test))
+
+
 NO_NAMESPACE = "this system lets nobody but its owner mount a folder"
 
 

@@ -28,6 +28,7 @@ def home(tmp_path):
     folder.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_unwritable_home_gives_equal_rows(environment, home, tmp_path):
     kept = {name: value for name, value in environment.items() if not name.startswith(CACHES)}
     done = subprocess.run(
@@ -46,6 +47,7 @@ def test_unwritable_home_gives_equal_rows(environment, home, tmp_path):
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_vanished_data_fail_the_remaining_cells(run, tmp_path):
     """The first method renames the data folder; what it has loaded is kept and finished."""
     numbers = random.Random(0)

@@ -58,6 +58,7 @@ def read(descriptor: int) -> str:
     return printed.decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_narrow_and_resized_terminals_are_usable(environment, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r")
     with terminal(environment, tmp_path, *arguments) as (process, ours):
@@ -73,6 +74,7 @@ def test_narrow_and_resized_terminals_are_usable(environment, tmp_path):
     assert (rows(tmp_path / "r")["status"] == "ok").tolist() == [True, True]
 
 
+@pytest.mark.slow
 def test_closed_terminal_ends_run_and_workers(environment, tmp_path):
     with terminal(environment, tmp_path, *SLOW_CELL) as (process, ours):
         wait_for(lambda: finished(tmp_path / "r") == 1 or process.poll() is not None)

@@ -78,6 +78,7 @@ def with_slip(kind: type[Method], **changes) -> Method:
     ],
     ids=["no prior", "twice the prior", "half the prior", "no n_train", "no noise precision", "reciprocal noise"],
 )
+@pytest.mark.slow
 def test_likely_causes_of_wrong_means_are_named(kind, changes, complaint):
     finding = finding_of(with_slip(kind, **changes))
     assert not finding.passed

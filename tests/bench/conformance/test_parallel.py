@@ -56,6 +56,7 @@ def test_unknown_name_is_refused_before_any_check():
         next(check_each(["map", "mapp"], 1))
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_processes_check_real_methods(monkeypatch):
     monkeypatch.undo()

@@ -32,6 +32,7 @@ def test_conformance_checks_pass(name, monkeypatch):
     assert [finding for finding in findings if not finding.passed or finding.warned] == []
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("outside")
 def test_commands_of_the_page_lead_to_a_result(outside):
     here = ("sklearn-gp", "boosted", "linear", "map")

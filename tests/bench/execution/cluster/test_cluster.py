@@ -112,6 +112,7 @@ def test_jobs_of_a_killed_worker_are_retried_on_another(machines, tmp_path):
     machines.eventually(lambda: not any(orphan.is_running() for orphan in orphans))
 
 
+@pytest.mark.slow
 def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines, tmp_path):
     cluster = machines.cluster_of(1)
     address, (scheduler, worker) = cluster
@@ -147,6 +148,7 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines, tmp_path)
         machines.eventually(lambda: worker.poll() is not None or not machines.fits(worker))
 
 
+@pytest.mark.slow
 def test_other_code_is_refused_with_the_host_and_the_remedy(machines, invoke, tmp_path):
     other = tmp_path / "other"
     for package in ("lockstep_bench", "bench", "methods", "datasets"):

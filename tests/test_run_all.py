@@ -298,6 +298,7 @@ def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faul
     assert int(re.search(r"diabetes: (\d+) methods x 1 split", planned.stdout)[1]) > 30
 
 
+@pytest.mark.slow
 def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
     arguments = ("--methods", "map,vifa", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
@@ -315,6 +316,7 @@ def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monk
     assert of_map["protocol_hash"] == of_vifa["protocol_hash"]
 
 
+@pytest.mark.slow
 def test_options_of_a_method_reach_rows_and_pages(invoke, tmp_path):
     arguments = ("--splits", "0", "--workers", "1", "--out", "r", *TINY)
     fixing = ("--hparam", "lr=0.001", "--hparam", "prior_precision=2", "--hparam", "noise_precision=0.0003")
@@ -369,6 +371,7 @@ def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
     assert "has been trained for 2 times as long already" in again
 
 
+@pytest.mark.slow
 def test_results_of_other_data_are_refused_and_of_other_code_noted(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--out", "r", *TINY)
     assert invoke(*arguments).exit_code == 0

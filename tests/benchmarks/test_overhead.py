@@ -33,6 +33,7 @@ def test_overhead_without_options_is_refused():
     assert "--jobs 1000, --scan 10000" in done.output
 
 
+@pytest.mark.slow
 def test_commands_are_measured_on_rows():
     done = CliRunner().invoke(app, ["--rows", "500"])
     assert done.exit_code == 0, done.output

@@ -50,6 +50,7 @@ def test_ratio_is_unstacked_time_over_stacked_time(monkeypatch):
     assert result.stdout.splitlines()[1:] == ["map,50,10,5,33.00,3.00,11.00,default"]
 
 
+@pytest.mark.slow
 def test_jax_is_compared_for_every_loop():
     loops = pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError).LOOPS
     assert tuple(loops) == speed.IN_JAX

@@ -100,6 +100,7 @@ def test_run_all_runs_or_exits_with_code_2(arguments, workplace, monkeypatch):
     assert sorted(workplace.rglob("*.parquet")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rank", "export", "compare", "replications", "edges"])
 @given(data=st.data())
 def test_leaderboards_commands_run_or_exit_with_code_2(name, data, workplace):

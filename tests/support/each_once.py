@@ -16,6 +16,11 @@ TWINS = frozenset(
     }
 )
 SLOW = frozenset({"ngboost"})  # whose library takes 5 ms for a tree
+# One method of each kind of update.
+KINDS = (
+    *("vifa", "map", "swag", "slang", "mfvi", "mc-dropout", "laplace", "variational-laplace", "inducing-ffg"),
+    *("directuq-mean", "online-em-fa", "mile", "sghmc", "ivon", "svgd", "batch-ensemble", "epinet", "sngp", "vbll"),
+)
 
 
 def marks_of(name: str) -> tuple[pytest.MarkDecorator, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from each_once import KINDS
 from torch import Tensor
 
 from lockstep_bench import methods
@@ -30,10 +31,6 @@ N_FITS, N_ROWS = 5, 30
 STACKABLE = [name for name in methods.names() if methods.get(name).stackable]
 # One method of each kind of update meets the first likelihood it can have; `pytest -m slow` compares all pairs.
 ON_EVERY_TASK = ("vifa", "map")
-KINDS = (
-    *("vifa", "map", "swag", "slang", "mfvi", "mc-dropout", "laplace", "variational-laplace", "inducing-ffg"),
-    *("directuq-mean", "online-em-fa", "mile", "sghmc", "ivon", "svgd", "batch-ensemble", "epinet", "sngp", "vbll"),
-)
 
 
 def usable(name: str) -> Iterator[Task]:

@@ -4,7 +4,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
-from each_once import marks_of
+from each_once import KINDS
 from optuna.samplers import RandomSampler
 
 from lockstep_bench import methods
@@ -54,7 +54,11 @@ def predictives(stack: StackedFits) -> list[torch.Tensor]:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(name, marks=(pytest.mark.xdist_group(f"stack of {name}"), *marks_of(name))) for name in STACKABLE
+        pytest.param(
+            name,
+            marks=(pytest.mark.xdist_group(f"stack of {name}"), *(() if name in KINDS else (pytest.mark.slow,))),
+        )
+        for name in STACKABLE  # `check` says the same of every method
     ],
 )
 def stacked(request, data) -> tuple[Method, list[torch.Tensor]]:

@@ -27,6 +27,7 @@ def run(*words: str, cwd: Path, site: Path) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_an_installed_package_gives_the_table(frame, write, tmp_path):
     pytest.importorskip("setuptools")
     frame.loc[0, "area"] = np.nan

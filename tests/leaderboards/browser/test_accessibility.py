@@ -7,7 +7,7 @@ WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "he
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", ["desktop", pytest.param("phone", marks=pytest.mark.slow)])
 def test_pages_pass_axe_accessibility_checks(visit, kind, width):
     page = visit(kind, viewport=WIDTHS[width], color_scheme="light")
     page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true })")

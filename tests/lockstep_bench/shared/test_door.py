@@ -41,7 +41,7 @@ def table(tmp_path) -> str:
     return "häuser ☃.csv"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("cp1252", marks=pytest.mark.slow)])
 def test_runs_work_with_any_terminal_encoding(tmp_path, table, encoding):
     options = ("--methods", "constant", "--splits", "0", "--workers", "1", "--out", "résultats ☃")
     code, output = printed(tmp_path, encoding, str(ROOT / "run_all.py"), "--csv", table, "--target", "цена", *options)

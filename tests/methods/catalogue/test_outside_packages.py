@@ -14,6 +14,7 @@ CLASSES = {"vadam": "Vadam", "langevin": "SGLD"}
 SLOW = ("trains natively", "cost")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_conformance_checks_pass(name, monkeypatch):
     monkeypatch.syspath_prepend(OUTSIDE / name / "src")
@@ -24,6 +25,7 @@ def test_conformance_checks_pass(name, monkeypatch):
     assert [finding for finding in findings if not finding.passed or finding.warned] == []
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("outside")
 def test_installed_packages_run(outside):
     outcomes = {(name, outside[name]["status"], outside[name]["checked"]) for name in CLASSES}

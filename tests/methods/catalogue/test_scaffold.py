@@ -78,6 +78,7 @@ def lines_of_the_page() -> list[str]:
     return [line.strip() for line in PAGE.read_text().splitlines() if line.startswith("    p")][:4]
 
 
+@pytest.mark.slow
 def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
     new, install, check, run = lines_of_the_page()
     assert [line.split()[:3] for line in (new, install, check)] == [

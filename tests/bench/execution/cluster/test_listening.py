@@ -28,6 +28,7 @@ def listening(processes):
     return ports
 
 
+@pytest.mark.slow
 def test_documented_cluster_listens_on_loopback_only(machines):
     text = (ROOT / "docs" / "cluster.md").read_text()
     scheduler, worker, run = (

@@ -83,7 +83,7 @@ class EpinetState(NamedTuple):
 
 
 class EpinetPosterior(NamedTuple):
-    """What prediction needs: `params` and `fixed.prior` of the last state."""
+    """The parts of the last state that prediction needs: `params` and `fixed.prior`."""
 
     params: Tensor
     prior: Tensor

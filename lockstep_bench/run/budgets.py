@@ -1,6 +1,6 @@
 """Cells under budgets of seconds, with the trials and minibatches of each method on each data set."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -35,20 +35,25 @@ LIMIT_SECONDS = 600  # of one measurement; a slower method is not tuned, and har
 def with_budgets(request: RunRequest, resolved: Resolved, results: Results) -> Resolved:
     """Return the cells once for each budget, with the trials and minibatches that it pays for.
 
-    Rows of the results folder say what an earlier run has found. The rest is measured, but in a dry run.
+    Rows of the results folder say what an earlier run has found. The rest is measured, but in a dry run. A method that
+    cannot be measured gets the least, and a note.
 
     Raises:
-        InvalidRequest: The suite trains no networks on vectors.
+        InvalidRequest: The suite trains no networks on vectors, or the folder has results of a newer version.
     """
     if not request.budgets:
         return resolved
     for cell in resolved.cells:
         if SUITES[cell.suite].kind.data != VECTORS:
             raise InvalidRequest(f"--budget-seconds is for tables of numbers, which the suite {cell.suite} has not")
+    if not request.fresh:
+        results.require_readable()  # before minutes of measurements
     before = {} if request.fresh else spent_before(results.rows())
     pairs = [(cell, budget) for budget in request.budgets for cell in resolved.cells]
     unknown = {_pair(cell): cell for cell, budget in pairs if key_of(budgeted(cell, budget)) not in before}
     rates = {} if request.dry_run else _measure(request, list(unknown.values()))
+    if not request.dry_run:
+        display.show_notes(_not_measured(unknown.keys() - rates.keys()))
     cells = []
     for cell, budget in pairs:
         known = before.get(key_of(budgeted(cell, budget)))
@@ -61,6 +66,14 @@ def with_budgets(request: RunRequest, resolved: Resolved, results: Results) -> R
 
 def _pair(cell: Cell) -> tuple[str, str, str]:
     return cell.suite, cell.dataset, cell.method
+
+
+def _not_measured(pairs: Collection[tuple[str, str, str]]) -> list[str]:
+    return [
+        f"{method} on {dataset} could not be measured in {LIMIT_SECONDS} s; with a budget of seconds it is not tuned, "
+        f"and trained for {FEWEST.minibatches} minibatches"
+        for _, dataset, method in sorted(pairs)
+    ]
 
 
 def _spending(cell: Cell, budget: int, rates: dict[tuple[str, str, str], Rates]) -> Spending:

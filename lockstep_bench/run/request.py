@@ -26,7 +26,8 @@ from lockstep_bench.shared.protocol import Value
 
 # Fields of a protocol that have an option of their own; --set changes any other.
 FIELDS = ("trials", "folds", "epochs", "sampler", "space", "likelihood", "hidden", "activation", "network")
-DECIDED = {"trials", "epochs", "max_minibatches", "max_updates", "budget_seconds"}  # by a budget of seconds
+# Fields that a budget of seconds decides: whether and how much is tuned, and for how long fits are trained.
+DECIDED = {"trials", "sampler", "epochs", "max_minibatches", "max_updates", "budget_seconds"}
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,16 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
 def measured(site: Site, series: BudgetSeries, name: str) -> pd.DataFrame:
     """Return one row per budget, data set and method.
 
-    Columns: budget, dataset, method; score, the mean over splits; measured, the median seconds of tuning and fit, which
-    is NaN where other work ran beside them; seconds, these or the budget.
+    Columns: budget, dataset, method; score, the mean over splits, or the median where they are along features;
+    measured, the median seconds of tuning and fit, which is NaN where other work ran beside them; seconds, these or the
+    budget.
     """
     found = []
     for budget, preset in series.presets.items():
         chosen = (site.summary["suite"] == series.suite) & (site.summary["preset"] == preset)
         table = site.summary[chosen]
-        scores = table.loc[table["metric"] == name, [*PAIR, "mean"]].rename(columns={"mean": "score"})
+        typical = table["mean"].where(~table["by_median"], table["median"])
+        scores = table.assign(score=typical).loc[table["metric"] == name, [*PAIR, "score"]]
         times = table.loc[table["metric"] == "total_seconds", [*PAIR, "median"]].rename(columns={"median": "measured"})
         both = scores.dropna().merge(times, "left", PAIR).astype(dict.fromkeys(PAIR, "str"))
         found.append(both.assign(budget=budget, seconds=both["measured"].fillna(float(budget))))

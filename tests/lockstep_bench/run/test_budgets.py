@@ -1,5 +1,7 @@
 """Cells under budgets of seconds, with measurements that are made up."""
 
+import sys
+
 import pytest
 
 from lockstep_bench.bench.costs.budgets import Line, Rates
@@ -69,3 +71,13 @@ def test_resumed_run_goes_on_with_what_its_rows_have(measured, cells, monkeypatc
 def test_suites_without_tables_have_no_budgets(measured, cells):
     with pytest.raises(InvalidRequest, match="tables of numbers"):
         cells(suite="factor-analysis", dataset=None, methods="batch-svd")
+
+
+def test_method_that_cannot_be_measured_is_named_and_gets_the_least(monkeypatch, cells, capsys):
+    monkeypatch.setattr(budgets, "measure_each", lambda *arguments, **options: None)
+    monkeypatch.setattr(budgets.display, "err", budgets.display.CommandConsole(file=sys.stderr))
+    found, _ = cells("1")
+    assert {(cell.protocol.sampler, cell.protocol.max_minibatches) for cell in found} == {("centre", 100)}
+    told = " ".join(capsys.readouterr().err.split())
+    assert "map on diabetes could not be measured" in told
+    assert "mfvi on diabetes could not be measured" in told

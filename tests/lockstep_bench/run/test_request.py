@@ -56,7 +56,9 @@ def test_budgets_that_are_no_whole_seconds_are_refused(text):
         request_of(Options(how=How(budget_seconds=text)))
 
 
-@pytest.mark.parametrize("how", [How(trials=3), How(epochs=3), How(settings=["max_minibatches=9"])])
+@pytest.mark.parametrize(
+    "how", [How(trials=3), How(epochs=3), How(sampler="random"), How(settings=["max_minibatches=9"])]
+)
 def test_nothing_that_a_budget_decides_is_given_beside_it(how):
     with pytest.raises(InvalidRequest, match="--budget-seconds decides"):
         request_of(Options(how=replace(how, budget_seconds="1")))

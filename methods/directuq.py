@@ -61,13 +61,13 @@ class DirectUQState(NamedTuple):
 
 
 class DirectUQ(Method):
-    """Base of all variants.
+    """Base of the variants of direct uncertainty quantification, which differ in the penalty R.
 
     Hyper-parameters: `lr` and `penalty_weight` (eta). The paper's learning rate is 0.001, or 0.0005 on two of four data
     sets (appendix D).
 
     Args:
-        mc_samples: L, samples of z per training example and update.
+        mc_samples: L, number of samples of z per training example and update.
     """
 
     likelihoods = ("gaussian", "heteroscedastic", "bernoulli", "categorical")
@@ -124,7 +124,7 @@ class DirectUQWithPrior(DirectUQ):
     """DirectUQ with a prior on z.
 
     Args:
-        prior: a key of `methods.maths.priors.PRIORS`. The variance of the fixed one is 1 on images (appendix D).
+        prior: a key of `methods.maths.priors.PRIORS`. On images the fixed prior has variance 1 (appendix D).
         one_prior_for_all_data: whether the parameters of the prior are shared by all x.
         mc_samples: see `DirectUQ`.
     """
@@ -145,9 +145,9 @@ class DirectUQWithPrior(DirectUQ):
 
 @catalogued("directuq-l2")
 class DirectUQL2(DirectUQ):
-    """Replaces the prior on z by weight decay eta / N |W|^2 (section 5.4, where the square is missing).
+    """DirectUQ with weight decay eta / N |W|^2 in place of the prior on z (section 5.4, where the square is missing).
 
-    Without tuning eta is 5 on images, where the other variants have 0.1 (section 6.1).
+    On images eta is 5 if it is not tuned, and 0.1 for the other variants (section 6.1).
     """
 
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:

@@ -65,8 +65,8 @@ class CyclicalSGMCMC(MinibatchChains):
     Args:
         chains, passes, draws: see `methods.training.chains.MinibatchChains`.
         cycles: M, number of cycles of each chain.
-        exploration: beta, the share of a cycle without noise.
-        friction: a, the part of its velocity that a chain loses at each update; 1 for SGLD.
+        exploration: beta, the fraction of a cycle without noise.
+        friction: a, the fraction of its velocity that a chain loses at each update; 1 for SGLD.
     """
 
     def __init__(

@@ -44,12 +44,12 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, outputs: Tensor) -> "Evidence":
-        """Return the distributions of network outputs (M, 4)."""
+        """Return the distributions that network outputs (M, 4) define."""
         nu, shape, rate = (LEAST + softplus(outputs[:, column]) for column in (1, 2, 3))
         return cls(outputs[:, 0], nu, 1 + shape, rate)
 
     def nll(self, y: Tensor) -> Tensor:
-        """Return the negative log density of the marginal Student's t distribution at y (M,), (M,)."""
+        """Return the negative log density of targets y (M,) under the marginal Student's t, nats, (M,)."""
         omega = 2 * self.rate * (1 + self.virtual_count)
         square = (y - self.location).square() * self.virtual_count
         constant = 0.5 * (math.log(math.pi) - self.virtual_count.log()) - log_gamma_ratio(self.shape)

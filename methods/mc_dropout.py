@@ -56,8 +56,8 @@ class MCDropoutState(NamedTuple):
 class MCDropout(Method):
     """MC dropout with Adam.
 
-    Hyper-parameters: `lr`, `prior_precision` (alpha), `dropout_rate` (r) and the likelihood's. The rates are the grid
-    of the authors' UCI code, whose squared length-scale, 1e-4, is the lower end of alpha.
+    Hyper-parameters: `lr`, `prior_precision` (alpha), `dropout_rate` (r) and the likelihood's. The grid of rates is
+    that of the authors' UCI code. The squared length-scale of this code, 1e-4, is the lower end of the range of alpha.
     """
 
     weight_posterior = False
@@ -103,7 +103,7 @@ class MCDropout(Method):
 
 
 def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, noise: Noise) -> Tensor:
-    """Return outputs (S, n, O) of S sampled networks, the s-th at x[s] (n, P)."""
+    """Return the outputs of S sampled networks, (S, n, O); network s is evaluated at x[s] (n, P)."""
     pieces, shape = problem.network.split(weights), x.shape[:2]
     keep = 1 - rate
     threshold = torch.special.ndtri(keep)  # a normal number is below it with probability 1 - r

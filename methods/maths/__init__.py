@@ -1,4 +1,4 @@
 """Mathematics shared by the methods: Gaussians, factor analysis, gradients, priors, likelihoods, search spaces.
 
-Imports nothing else of `methods`.
+This package imports nothing from the rest of `methods`.
 """

@@ -1,6 +1,6 @@
-"""Matheron's rule: a sample of a matrix given another, jointly Gaussian one.
+"""Matheron's rule: samples of a Gaussian matrix W given a matrix U, where W and U are jointly Gaussian.
 
-The equations, and the paper that they are of, are in `methods.inducing`.
+The docstring of `methods.inducing` has the equations and their source.
 """
 
 import torch

@@ -1,1 +1,4 @@
-"""The reference sampler NUTS and diagnostics of its chains. Imports `methods.networks` and `methods.maths`."""
+"""The reference sampler NUTS and diagnostics of its chains.
+
+This package imports `methods.networks` and `methods.maths`.
+"""

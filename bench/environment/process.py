@@ -26,6 +26,9 @@ def settle(threads: int = 1) -> None:
 
 
 def pin(cores: int) -> None:
-    """Limit this process to `cores` processor cores, where the system can. XLA has a thread for each core it sees."""
+    """Limit this process to `cores` processor cores, if the system allows it.
+
+    This also limits XLA (JAX), which starts a thread for each core that it sees.
+    """
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])

@@ -11,7 +11,6 @@ part is shuffled several times, and the scores move little with the groups.
 import math
 
 import numpy as np
-import torch
 from scipy import special
 from torch import Tensor
 
@@ -109,7 +108,7 @@ def energy_score(predictive: Normals | NormalMixtures | StudentT, y: Tensor, poi
 
 
 def _draws(predictive: Normals | NormalMixtures | StudentT, rng: np.random.Generator) -> np.ndarray:
-    """Return independent vectors of the labels of all points from the joint predictive, (`DRAWS`, n), original units."""
+    """Return independent vectors of the targets of all points, (`DRAWS`, n), original units."""
     samples = rng.integers(len(predictive[0]), size=DRAWS)
     parts = [part[samples].double().cpu().numpy() for part in predictive]
     if isinstance(predictive, StudentT):

@@ -92,8 +92,8 @@ CLASSIFICATION = {
 
 # Metrics of methods whose samples are functions of all test points (`methods.base.Method.joint`).
 JOINT = {
-    "nmll_joint_10": "negative log of the joint predictive density or probability of the labels of ten test points, per "
-    "label, mean over random groups; nats, original units",
+    "nmll_joint_10": "negative log of the joint predictive density or probability of the labels of ten test points, "
+    "per label, mean over random groups; nats, original units",
     "nmll_dyadic": "the same of ten labels at two test points: each label is that of one of the two, at random; nats, "
     "original units",
     "energy_score": "energy score of the joint predictive of the targets of ten test points, mean over random groups; "

@@ -42,6 +42,9 @@ ELSEWHERE = {"accuracy": "Accuracy", "nmll": "NMLL", "ece": "ECE", "ece_20": "EC
 
 TITLES = {
     "nmll": "NMLL",
+    "nmll_joint_10": "NMLL of ten points jointly",
+    "nmll_dyadic": "NMLL, dyadic",
+    "energy_score": "Energy score",
     "nmll_moment": "NMLL, moment-matched",
     "nmll_standardised": "NMLL, standardised",
     "nmll_moment_standardised": "NMLL, moment-matched, standardised",
@@ -110,7 +113,7 @@ TITLES = {
 
 GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
-    (r"nmll.*|rmse.*|crps|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
+    (r"nmll.*|rmse.*|crps|energy_score|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
     (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)|elsewhere_(nmll|ece|ece_20)", "low"),
     (r"precision|recall|f1|(f1|accuracy|auroc)_retain.*", "high"),

@@ -104,6 +104,8 @@ class Method(Described, ABC):
             their predictives are pooled.
         chains: whether each member is a Markov chain. `sample` then returns the chain's draws in their order, and all
             of them if `n_samples` is at least their number.
+        joint: whether sample s of the predictive is one function at all test points, so that the samples have a joint
+            distribution of labels. False for closed forms that give each point its own distribution.
         likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
         sweeps: whether `sweep` is called after the last update.
         one_pass: whether `predict` evaluates the network at x once for any number of samples. A large network then
@@ -121,6 +123,7 @@ class Method(Described, ABC):
     full_batch: bool = False
     members: int = 1
     chains: bool = False
+    joint: bool = True
     likelihoods: tuple[str, ...] = KINDS
     sweeps: bool = False
     one_pass: bool = False

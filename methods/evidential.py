@@ -60,6 +60,7 @@ class Evidence(NamedTuple):
 class Evidential(RegressionByLoss):
     """Deep evidential regression. Hyper-parameters: `lr`, `prior_precision` and `penalty_weight` (lambda)."""
 
+    joint = False
     n_outputs = 4
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:

@@ -113,6 +113,7 @@ class GaussianProcess(FullBatchMethod):
     """
 
     likelihoods = ("gaussian", "heteroscedastic")
+    joint = False
     deterministic = True
     one_pass = True
 

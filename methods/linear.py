@@ -59,6 +59,7 @@ class Linear(FullBatchMethod):
     """Linear regression with evidence maximisation. It has no hyper-parameters."""
 
     likelihoods = ("gaussian", "heteroscedastic")
+    joint = False
     deterministic = True
     one_pass = True
 

@@ -41,6 +41,7 @@ class Line(FullBatchMethod):
 
     package: ClassVar[str]
     requirement: ClassVar[str] = EXTRA
+    joint = False
     likelihoods = ("gaussian", "heteroscedastic")
     one_pass = True
 

@@ -189,7 +189,10 @@ class ImageScorer:
             known,
             status="ok",
             data=known.data and replace(known.data, n_ood=n_ood),
-            metrics=metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables) | self._on_partner(fits),
+            metrics=metrics.evaluate(predictive, y, 1.0)
+            | (metrics.evaluate_joint(predictive, y, 1.0) if self._assignment.method.joint else {})
+            | metrics.summaries(tables)
+            | self._on_partner(fits),
             tables=tables | {"predictions": predictions_table(predictive, test, y)},
         )
 

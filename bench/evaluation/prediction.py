@@ -215,11 +215,12 @@ class PredictionScorer:
         if not metrics.log_density(predictive, y).isfinite().all():
             return diverged(known, "the density of the final fit's predictive is 0 or infinite at a test target")
         y_scale = float(Standardisation.of(dataset.y, self._rows.final(number)).scale)
+        joint = metrics.evaluate_joint(predictive, y, y_scale) if self._assignment.method.joint else {}
         outcome = replace(
             known,
             status="ok",
             fit=known.trained_fit.with_diagnostics(**metrics.diagnostics(predictive, y)),
-            metrics=metrics.evaluate(predictive, y, y_scale, ood),
+            metrics=metrics.evaluate(predictive, y, y_scale, ood) | joint,
             tables={"predictions": predictions_table(predictive, test, y, ood)},
         )
         return self._compared(number, outcome, predictive, ood) if self._compared else outcome

@@ -15,6 +15,7 @@ from lockstep_bench.bench.metrics import (
     checks,
     classification,
     confidence,
+    joint,
     ood_detection,
     regression,
     selective,
@@ -30,6 +31,7 @@ __all__ = [
     "NoDistribution",
     "diagnostics",
     "evaluate",
+    "evaluate_joint",
     "expected_log_density",
     "flaw",
     "log_density",
@@ -95,6 +97,14 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive 
     if isinstance(ood, Classes):
         values |= ood_detection.evaluate(pooled, pool(ood))
     return values
+
+
+def evaluate_joint(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, float]:
+    """Return the metrics of `shared.schema.JOINT` that n test points suffice for; arguments as of `evaluate`.
+
+    Sample s of the predictive must be one function at all points (`methods.base.Method.joint`).
+    """
+    return joint.evaluate(predictive, checks.targets(predictive, y), y_scale)
 
 
 def diagnostics(predictive: Predictive, y: Tensor) -> dict[str, float]:

@@ -95,6 +95,16 @@ CLASSIFICATION = {
     "disagreement": "variance of the probabilities over samples, summed over classes, mean over test points",
 }
 
+# Metrics of methods whose samples are functions of all test points (`methods.base.Method.joint`).
+JOINT = {
+    "nmll_joint_10": "negative log of the joint predictive density or probability of the labels of ten test points, "
+    "per label, mean over random groups; nats, original units",
+    "nmll_dyadic": "the same of ten labels at two test points: each label is that of one of the two, at random; nats, "
+    "original units",
+    "energy_score": "energy score of the joint predictive of the targets of ten test points, mean over random groups; "
+    "in units of the train part's standard deviation",
+}
+
 RETAINED_PERCENT = (90, 80, 70, 60, 50)
 UNCERTAINTIES = ("entropy", "disagreement")
 
@@ -188,6 +198,7 @@ METRICS = {
     "test points; nats",
     **REGRESSION,
     **CLASSIFICATION,
+    **JOINT,
     **SELECTED,
     **OOD,
     **GROUP_OOD,
@@ -201,6 +212,7 @@ LATER = (
     *("interval_score_50", "interval_score_80", "interval_score_90", "interval_score_95", "pit_p_value"),
     *("aurc_squared_error", "augrc_squared_error", "aurc", "augrc", "ece_squared_debiased", "ece_classwise"),
     *("ece_null", "ece_null_95", "ece_equal_mass_null", "ece_20_null", "ece_classwise_null"),
+    *JOINT,
 )
 
 COSTS = {

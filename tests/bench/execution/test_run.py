@@ -35,6 +35,7 @@ REGRESSION = {
     *(f"{name}_{level}" for name in ("coverage", "interval_score") for level in (50, 80, 90, 95)),
     *("pit_p_value", "aurc_squared_error", "augrc_squared_error"),
 }
+JOINT = {"nmll_joint_10", "nmll_dyadic", "energy_score"}
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
@@ -44,7 +45,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     missing = [name for name in table.column_names if table[name].null_count]
     of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio", "checked"}
     of_others |= {"log", "exclusive"}  # what only the scheduler knows
-    assert set(missing) == of_others | (set(METRICS) - REGRESSION)
+    assert set(missing) == of_others | (set(METRICS) - REGRESSION - JOINT)
     assert outcome.row["status"] == "ok"
     assert outcome.row["n_train"] + outcome.row["n_test"] == 442
     assert all(outcome.row[cost] > 0 for cost in COSTS if cost not in missing)
@@ -61,8 +62,12 @@ def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
     samples = [torch.tensor(np.stack(table[name].to_numpy())).T for name in ("mean", "variance")]
     assert samples[0].shape == (20, outcome.row["n_test"])
     scale = dataset.y[dataset.splits[0].train].std()
-    again = metrics.evaluate(Normals(*samples), torch.tensor(table["y"].to_numpy()), scale)
-    assert set(again) == REGRESSION
+    again, joint = (
+        score(Normals(*samples), torch.tensor(table["y"].to_numpy()), scale)
+        for score in (metrics.evaluate, metrics.evaluate_joint)
+    )
+    assert (set(again), set(joint)) == (REGRESSION, JOINT)
+    again |= joint
     assert again == pytest.approx({name: outcome.row[name] for name in again}, rel=1e-5)
     assert table["nll"].to_numpy().mean() == pytest.approx(outcome.row["nmll"])
 

@@ -16,6 +16,7 @@ from lockstep_bench.shared.schema import (
     ELSEWHERE,
     FIDELITY,
     GROUP_OOD,
+    JOINT,
     METRICS,
     OOD,
     OOD_SETS,
@@ -63,7 +64,7 @@ def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
 
 
 def test_the_schema_lists_every_metric_once():
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE, FIDELITY)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE, FIDELITY)
     assert list(METRICS) == [name for part in parts for name in part]
 
 

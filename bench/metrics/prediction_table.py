@@ -1,4 +1,4 @@
-"""The table of a cell's predictives, from which every metric can be computed again."""
+"""The table of predictives that is stored with a result, from which every metric can be computed again."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ def predictions_table(
 ) -> pa.Table:
     """Return the predictives at test points and OOD points as a table.
 
-    Its schema is `shared.schema.predictions_schema` for `Normals` and `Classes`, and `other_predictions_schema` else.
+    Its schema is `shared.schema.predictions_schema` for `Normals` and `Classes`, otherwise `other_predictions_schema`.
 
     Args:
         predictive: the predictive at n test points.

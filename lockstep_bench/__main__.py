@@ -1,4 +1,4 @@
-"""All commands under one name: `lockstep-bench run|datasets|methods|leaderboards`.
+"""All commands under one name: `lockstep-bench run|datasets|methods|leaderboards|rescore`.
 
 `python -m lockstep_bench` does the same.
 A command is imported when it is asked for, so that `--help` answers at once.
@@ -23,6 +23,7 @@ COMMANDS = {
         "lockstep_bench.leaderboards.__main__",
         "Pages, tables, rankings and comparisons from results folders.",
     ),
+    "rescore": ("lockstep_bench.commands.rescore", "Fill metrics into older rows from their kept predictions."),
 }
 # All that follows the name of a command, --help included, is for the command.
 FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}

@@ -1,4 +1,4 @@
-"""The command line `lockstep-bench run|datasets|methods|leaderboards`, also as `python -m lockstep_bench`.
+"""The command line `lockstep-bench run|datasets|methods|leaderboards|rescore`, or `python -m lockstep_bench`.
 
 The code of a command is imported only when the command is called, so that `--help` answers at once.
 """
@@ -22,6 +22,7 @@ COMMANDS = {
         "lockstep_bench.leaderboards.__main__",
         "Pages, tables, rankings and comparisons from results folders.",
     ),
+    "rescore": ("lockstep_bench.commands.rescore", "Fill metrics into older rows from their kept predictions."),
 }
 # All that follows the name of a command, --help included, is for the command.
 FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}

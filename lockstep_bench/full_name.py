@@ -2,7 +2,10 @@
 
 import sys
 
-COMMANDS = "`python -m benchmarks.speed`, `.overhead`, `.stream_memory`, or `python -m leaderboards edges`"
+COMMANDS = (
+    "`python -m benchmarks.speed`, `.overhead`, `.stream_memory`, `python -m leaderboards edges`, or "
+    "`python -m lockstep_bench rescore`"
+)
 
 
 def require_full_name(name: str) -> None:

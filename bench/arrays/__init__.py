@@ -1,7 +1,9 @@
 """Methods on a user's own arrays: tune, fit, predict at new inputs, save.
 
 The module `estimators` offers these steps as scikit-learn estimators, the modules `training` and `posterior` as
-functions. This package imports `bench.evaluation` and what that imports.
+functions.
+
+Imports allowed here: `bench.evaluation` and what that imports.
 """
 
 from lockstep_bench.bench.arrays.data import Arrays, classification, registered, regression

@@ -3,7 +3,7 @@
 Each check is a function of an `Examined` method. It returns a sentence with details if the method passes, and raises
 `Violation` if not. All checks together take seconds. They run on a tiny task of each kind that the method supports.
 
-This package imports `bench.engine`, `bench.experiment`, `bench.metrics` and `bench.reference`.
+Imports allowed here: `bench.engine`, `bench.experiment`, `bench.metrics` and `bench.reference`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence

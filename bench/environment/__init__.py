@@ -1,4 +1,4 @@
 """Information on the machine, the process, its memory, and the provenance of results.
 
-This package imports nothing else of `bench`.
+Imports allowed here: nothing else of `bench`.
 """

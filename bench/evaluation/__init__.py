@@ -5,5 +5,5 @@ training rows. `trainer` trains, `search` tunes hyper-parameters, and scorers (`
 four kinds of evaluation, each with its own module: by predictions on tables, by comparison with a reference posterior,
 on images, and on streams of vectors. `tuned` runs an evaluation.
 
-This package imports `bench.engine`, `bench.evaluation.tuning`, `bench.reference` and `bench.metrics`.
+Imports allowed here: `bench.engine`, `bench.evaluation.tuning`, `bench.reference` and `bench.metrics`.
 """

@@ -3,6 +3,6 @@
 A suite is a collection of data sets with networks and protocols. A cell is one method on one split of a data set under
 one protocol. A job is a group of cells that differ only in their split, which one worker process runs.
 
-This package imports `bench.engine`, `bench.environment`, `shared.schema`, `datasets` and `methods`, and torch only when
-it makes a task.
+Imports allowed here: `bench.engine`, `bench.environment`, `shared.schema`, `datasets` and `methods`, and torch only
+where a task is made.
 """

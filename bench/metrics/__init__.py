@@ -4,7 +4,7 @@ The metrics score the equally weighted mixture of the predictive's S samples, in
 that are stored in a row of results. `tables` returns curves, and values for each OOD data set, which are stored in
 separate files. `summaries` reduces these tables to further columns of the row.
 
-This package imports `datasets.images.shifts` and `shared`.
+Imports allowed here: `datasets.images.shifts` and `shared`.
 """
 
 from collections.abc import Mapping

@@ -32,8 +32,10 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, flo
         y: (n,), targets in original units, or class numbers.
         y_scale: standard deviation of the training targets; ignored for classes.
     """
-    classes = isinstance(predictive, Classes)
-    components = (classification.log_densities if classes else regression.log_densities)(predictive, y).numpy()
+    if isinstance(predictive, Classes):
+        components = classification.log_densities(predictive, y).numpy()
+    else:
+        components = regression.log_densities(predictive, y).numpy()
     n_points, values = len(y), {}
     if n_points >= ANCHORS:
         values["nmll_dyadic"] = dyadic_nmll(components, groups(n_points, ANCHORS, GROUPS))

@@ -7,7 +7,15 @@ from torch import Tensor
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics import checks, regression
-from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.methods.maths.predictive import (
+    Classes,
+    Histogram,
+    NormalMixtures,
+    Normals,
+    Predictive,
+    Quantiles,
+    StudentT,
+)
 from lockstep_bench.shared.schema import other_predictions_schema, predictions_schema
 
 
@@ -51,6 +59,29 @@ def predictions_table(
         "nll": of_targets(-metrics.log_density(predictive, y)),
     }
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def predictive_of(table: pa.Table) -> tuple[Predictive, torch.Tensor, Predictive | None]:
+    """Return the predictive at the test points, their targets (n,) and the predictive at OOD points, if there are any.
+
+    Args:
+        table: a table of `predictions_table`. It stores predictives in single precision.
+    """
+    ood = np.asarray(table["ood"])
+    y = torch.tensor(np.asarray(table["y"], dtype=float)[~ood])
+    return _stored(table.filter(~ood)), y, _stored(table.filter(ood)) if ood.any() else None
+
+
+def _stored(table: pa.Table) -> Predictive:
+    kinds = (Classes, NormalMixtures, StudentT, Quantiles, Histogram, Normals)  # the others have moments too
+    kind = next(kind for kind in kinds if set(kind._fields) <= set(table.column_names))
+    columns = [np.stack(table[name].combine_chunks().to_numpy(zero_copy_only=False)) for name in kind._fields]
+    n_samples = 1
+    if kind in (Classes, NormalMixtures):  # probabilities of each sample sum to 1
+        n_samples = round(float(np.exp(columns[0][0].astype(float)).sum()))
+    if kind in (Normals, StudentT):
+        return kind(*(torch.tensor(column.T) for column in columns))
+    return kind(*(torch.tensor(column).unflatten(1, (n_samples, -1)).transpose(0, 1) for column in columns))
 
 
 def _parts(predictive: Predictive) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
 """Storage of results: the record of a finished cell, the files of the results folder, and its lock.
 
-This package imports `bench.experiment`, `bench.environment` and `shared.schema`.
+Imports allowed here: `bench.experiment`, `bench.environment` and `shared.schema`.
 """

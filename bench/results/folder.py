@@ -11,11 +11,11 @@ A cell is one method on one split of a data set under one protocol.
     OUT/own/NAME.json: description of a user's table (`datasets.Table`), for the pages
 
 A cell's file under OUT/cells is written after its other files, under a temporary name, and then renamed. It is
-therefore either complete or absent. Results are never changed.
+therefore either complete or absent. Results are never changed; only metrics can be added to a row.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,7 @@ from lockstep_bench.shared.rows.encoded import as_frame
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.rows.reader import CellFiles
 from lockstep_bench.shared.rows.rows_cache import KEY
-from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
+from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, cell_key, timing_key
 
 # Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four
 # times the memory.
@@ -72,6 +72,11 @@ class Results:
         path = self._path("cells", result.cell)
         write_atomically(_parquet(result.to_table()), path)
         self._files.add(path, result.status)
+
+    def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
+        """Add metrics to a finished cell's row, a mapping with all columns of `shared.schema.CELLS`."""
+        table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
+        write_atomically(_parquet(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 
     def rows(self) -> pd.DataFrame:
         """Return the results of all cells in the folder, also of other runs, with the columns `COLUMNS`."""

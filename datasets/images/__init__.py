@@ -1,6 +1,6 @@
 """Image data sets: uint8 pixels, the published test sets, and other data sets for out-of-distribution tests.
 
-This package imports `datasets.records` and `datasets.splits`.
+Imports allowed here: `datasets.records` and `datasets.splits`.
 """
 
 from functools import cache

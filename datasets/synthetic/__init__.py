@@ -1,4 +1,4 @@
 """Synthetic data sets with a known truth: factor models, SGD streams, models with a known posterior, a toy task.
 
-This package imports `datasets.tabular`, `datasets.splits` and `datasets.records`.
+Imports allowed here: `datasets.tabular`, `datasets.splits` and `datasets.records`.
 """

@@ -1,4 +1,4 @@
 """Tabular data sets for regression and classification: UCI data sets, and those that come with scikit-learn.
 
-This package imports `datasets.records` and `datasets.splits`.
+Imports allowed here: `datasets.records` and `datasets.splits`.
 """

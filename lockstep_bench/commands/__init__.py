@@ -1,4 +1,4 @@
 """Command lines that import several packages: `python -m methods check` trains methods with `bench`.
 
-This package imports `bench`, `methods` and `shared`.
+Imports allowed here: `bench`, `methods` and `shared`.
 """

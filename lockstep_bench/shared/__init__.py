@@ -1,4 +1,4 @@
 """Code that runs and result pages share: result schema, results reader, protocols, papers' tables, command lines.
 
-This package imports nothing else of this project, and no torch.
+Imports allowed here: nothing else of this project, and no torch.
 """

@@ -1,4 +1,4 @@
-"""The reference sampler NUTS and diagnostics of its chains.
+"""The sampler NUTS, microcanonical Langevin dynamics, storage of draws, and diagnostics of chains.
 
-This package imports `methods.networks` and `methods.maths`.
+Imports allowed here: `methods.networks` and `methods.maths`.
 """

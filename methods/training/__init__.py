@@ -1,4 +1,4 @@
 """Optimisers, annealing of the divergence, and SGD trajectories.
 
-This package imports `methods.base` and what `methods.base` imports.
+Imports allowed here: `methods.base` and what `methods.base` imports.
 """

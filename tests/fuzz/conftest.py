@@ -14,7 +14,7 @@ from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("fixed", max_examples=60, derandomize=True, database=None, **UNHURRIED)
+settings.register_profile("fixed", max_examples=30, derandomize=True, database=None, **UNHURRIED)
 settings.register_profile("long", max_examples=3_000, print_blob=True, **UNHURRIED)
 
 

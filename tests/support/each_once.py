@@ -1,21 +1,9 @@
-"""Methods of the catalogue as parameters of tests that would say the same of some of them twice."""
+"""Methods of the catalogue as parameters of tests that would say the same of many of them."""
 
 from collections.abc import Iterable
 
 import pytest
 
-# Rows whose code another row has too: they differ from `vifa-k1` in the rank, from `directuq-mean-all` in the prior,
-# which `directuq-mv` and `directuq-eb` have, from `directuq-mean`, `swag` and `laplace` in the number of networks, and
-# from `laplace-marglik-full` in the structure of the curvature.
-# `pytest -m slow` has them.
-TWINS = frozenset(
-    {
-        *("vifa-k2", "vifa-k3", "vifa-k5"),
-        *("directuq-mv-all", "directuq-eb-all", "directuq-ensemble", "multiswag", "laplace-mixture"),
-        *("laplace-marglik-kron", "laplace-marglik-diag"),
-    }
-)
-SLOW = frozenset({"ngboost"})  # whose library takes 5 ms for a tree
 # One method of each kind of update.
 KINDS = (
     *("vifa", "map", "swag", "slang", "mfvi", "mc-dropout", "laplace", "variational-laplace", "inducing-ffg"),
@@ -23,11 +11,7 @@ KINDS = (
 )
 
 
-def marks_of(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the mark `slow` if the method is a twin of another or takes long, else no mark."""
-    return (pytest.mark.slow,) if name in TWINS | SLOW else ()
-
-
-def each_once(names: Iterable[str]) -> list:
-    """Return a parameter for each method; those of twins and of slow methods are slow."""
-    return [pytest.param(name, marks=marks_of(name), id=name) for name in names]
+def one_of_each_kind(names: Iterable[str]) -> list:
+    """Return a parameter for each method; all others than `KINDS` and `gp`, which has no updates, are slow."""
+    usual = {*KINDS, "gp"}
+    return [pytest.param(name, marks=() if name in usual else pytest.mark.slow, id=name) for name in names]

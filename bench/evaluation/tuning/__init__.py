@@ -1,4 +1,4 @@
 """Tuning of hyper-parameters: one Optuna study for each method and split.
 
-This package imports `bench.results`, `bench.experiment` and `bench.engine`.
+Imports allowed here: `bench.results`, `bench.experiment` and `bench.engine`.
 """

@@ -1,4 +1,6 @@
-"""Shifted test images: corrupted, rotated, translated. This package imports `shared.seeds` and `shared.schema`.
+"""Shifted test images: corrupted, rotated, translated.
+
+Imports allowed here: `shared.seeds` and `shared.schema`.
 
 >>> from lockstep_bench.datasets.images.shifts import SHIFTS
 >>> SHIFTS["gaussian_noise"].apply(images, severity=3, seed=0)  # uint8 (n, C, H, W), as `images`

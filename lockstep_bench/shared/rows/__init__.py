@@ -1,4 +1,4 @@
 """Result files (Parquet), one row per result: atomic writing, checksums, reading and checking.
 
-This package imports `shared.schema`.
+Imports allowed here: `shared.schema`.
 """

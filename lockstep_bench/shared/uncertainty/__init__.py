@@ -1,4 +1,4 @@
 """Measures of uncertainty from arrays: calibration errors, uniformity of the PIT, risk-coverage curves.
 
-This package imports `shared.schema` and no torch. Evaluations and result pages use the same functions.
+Evaluations and result pages use the same functions, so no module imports torch. Imports allowed here: `shared.schema`.
 """

@@ -54,7 +54,7 @@ def load_weights(name: str, data_dir: str | os.PathLike[str] | None = None) -> d
 
     Raises:
         UnknownDataset: nothing is registered under this name.
-        ValueError: the name is that of a data set.
+        ValueError: the name belongs to a data set.
         Unavailable: the file is missing or differs from the published one.
     """
     source, folder = published(name), data_folder.data_dir(data_dir)

@@ -18,8 +18,8 @@ s, l and v maximise this bound, by L-BFGS from several starts. Z holds all disti
 500, where the bound is the evidence and the predictive exact, and the centres of 500 clusters of k-means otherwise.
 
 The starts are compared on at most 250 rows and the best one goes on with at most 10,000, both drawn with a fixed seed;
-the posterior given s, l and v is that of all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no
-seed changes the fit. This method is a baseline without a neural network.
+the posterior given s, l and v uses all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no seed
+changes the fit. This method is a baseline without a neural network.
 """
 
 from typing import NamedTuple

@@ -5,12 +5,12 @@ A trajectory starts from momentum r ~ N(0, I) and makes L leapfrog steps of leng
     H(theta, r) = -log p(theta | D) + |r|^2 / 2,
 
 each with one gradient of all training rows. Its end is accepted with probability min(1, exp(H(start) - H(end))), so
-draws are those of the posterior however wrong the steps are (Neal 2011). Warm-up tunes epsilon to an
-acceptance of 0.8 by dual averaging (Hoffman and Gelman 2014). Afterwards every trajectory has a length
-drawn from U(0.8, 1.2) epsilon L, so that none is a whole period of the posterior.
+draws follow the exact posterior for any step length (Neal 2011). Warm-up tunes epsilon to an acceptance of 0.8 by dual
+averaging (Hoffman and Gelman 2014). Afterwards every trajectory has a length drawn from U(0.8, 1.2) epsilon L, so that
+none is a whole period of the posterior.
 
-Unlike those of NUTS, all trajectories are equally long: chains advance in lockstep, and none waits for the longest.
-Each chain starts from the posterior's mode that Adam has found from random weights.
+Unlike in NUTS, all trajectories have the same number of steps. Chains therefore advance in lockstep, and no chain waits
+for a longer one. Each chain starts from the posterior's mode that Adam has found from random weights.
 """
 
 import math

@@ -92,7 +92,7 @@ class Pace(NamedTuple):
 
 @catalogued("vifa")
 class VIFA(Method):
-    """VIFA with the same learning rate for c, F and gamma, or with F's rate scaled by `factor_lr_ratio`.
+    """VIFA with one learning rate for c, F and gamma, or with F's rate scaled by `factor_lr_ratio`.
 
     Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's. Their ranges are those of the paper.
 

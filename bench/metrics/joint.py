@@ -1,8 +1,9 @@
 """Scores of joint predictions: the labels of several test points at once.
 
-Sample s of the predictive is one function at all points, so the samples give a joint distribution of labels, a mixture
-of S products. Marginal scores see each point alone. Joint scores also see how the labels of points depend on each other
-(Osband et al. 2022, Evaluating high-order predictive distributions in deep learning).
+Sample s of the predictive is one function at all points. The S samples therefore give a joint distribution of the
+labels of several points: a mixture of S product distributions. Marginal scores see each point alone. Joint scores also
+see how the labels of points depend on each other (Osband et al. 2022, Evaluating high-order predictive distributions in
+deep learning).
 
 Test points are put into random groups, the same for every method. There are at least `GROUPS` groups, for which a small
 test part is shuffled several times. The scores then depend little on the random groups.
@@ -25,7 +26,7 @@ DRAWN_GROUPS = 200
 
 
 def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, float]:
-    """Return the metrics of `shared.schema.JOINT` for targets y (n,), as far as n points suffice for a group.
+    """Return those metrics of `shared.schema.JOINT` for targets y (n,) whose groups need at most n points.
 
     Args:
         predictive: predictive at n test points; sample s is one function at all of them.
@@ -95,14 +96,14 @@ def _mean_nats(joint: np.ndarray, n_labels: int) -> float:
 def energy_score(predictive: Normals | NormalMixtures | StudentT, y: Tensor, points: np.ndarray) -> float:
     """Return the energy score of a group's targets, E|Y - y| - E|Y - Y'| / 2, averaged over groups.
 
-    Y and Y' are independent vectors of the group's labels from the joint predictive, and |.| is the Euclidean norm
-    (Gneiting and Raftery 2007, section 4.3). The score is in the units of y. Both expectations are estimated without
-    bias from `DRAWS` vectors.
+    Y and Y' are independent draws of the group's vector of targets from the joint predictive, y is the vector of true
+    targets, and |.| is the Euclidean norm (Gneiting and Raftery 2007, section 4.3). The score is in the units of y.
+    Both expectations are estimated without bias from `DRAWS` vectors.
 
     Args:
         predictive: predictive at n points.
         y: (n,), targets, original units.
-        points: (G, tau), the points of each group.
+        points: (G, tau), numbers of the points in each group.
     """
     targets, rng = y.double().cpu().numpy(), np.random.default_rng(0)
     draws = _draws(predictive, rng)

@@ -65,7 +65,7 @@ def predictive_of(table: pa.Table) -> tuple[Predictive, torch.Tensor, Predictive
     """Return the predictive at the test points, their targets (n,) and the predictive at OOD points, if there are any.
 
     Args:
-        table: a table of `predictions_table`. It stores predictives in single precision.
+        table: a table from `predictions_table`, which stores predictives in single precision.
     """
     ood = np.asarray(table["ood"])
     y = torch.tensor(np.asarray(table["y"], dtype=float)[~ood])

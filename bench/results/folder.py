@@ -74,7 +74,7 @@ class Results:
         self._files.add(path, result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Add metrics to a finished cell's row, a mapping with all columns of `shared.schema.CELLS`."""
+        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.schema.CELLS`."""
         table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
         write_atomically(_parquet(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 
@@ -133,7 +133,7 @@ class Results:
         write_atomically(table.to_json().encode(), self.out / "own" / f"{table.name}.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
-        """Return the status of those of the cells that are finished."""
+        """Return the status of each of `cells` that is finished."""
         known = self._files.statuses
         return {cell: known[cell.key] for cell in cells if cell.key in known}
 

@@ -1,4 +1,4 @@
-"""Command that computes metrics from kept predictions: `lockstep-bench rescore RESULTS --metrics nmll_dyadic`."""
+"""The command `lockstep-bench rescore RESULTS --metrics nmll_dyadic`, which adds metrics from stored predictions."""
 
 from collections import Counter
 from pathlib import Path

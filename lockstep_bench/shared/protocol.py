@@ -155,7 +155,8 @@ class Protocol:
         max_train, max_test: largest number of images to train on, and to test on from each data set; None for all.
         max_shifted: largest number of test images that are also tested under every severity of every shift; 0 for no
             shifts.
-        shifts: shifts of test images: "benchmark" for those of the benchmarks, "all" for the extra corruptions too.
+        shifts: shifts of test images: "benchmark" for the shifts of published benchmarks, "all" to add the extra
+            corruptions.
         start: initial weights of image classifiers: "random", or pretrained on "imagenet" in all layers but the last.
         precision: arithmetic of forward and backward passes when image networks are trained: "float32" or "bfloat16".
             All other arithmetic is in float32.

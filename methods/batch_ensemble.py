@@ -36,7 +36,7 @@ from lockstep_bench.methods.networks.layers import Dense
 
 
 class BatchEnsembleState(NamedTuple):
-    """State of training, with H inputs and O outputs of all layers together.
+    """State of a BatchEnsemble's training. All layers together have H inputs and O outputs.
 
     Attributes:
         params: (D + K (H + O + O),): the shared weights (D,), whose biases are unused, then the scales and biases of

@@ -28,10 +28,10 @@ from lockstep_bench.methods.training.sgd import MAX_GRADIENT_NORM
 
 
 class Cyclical(NamedTuple):
-    """State of a chain.
+    """State of a cyclical SG-MCMC chain.
 
     Attributes:
-        weights: (D,).
+        weights: (D,), current weights.
         velocity: (D,), change of the weights in the last update.
         kept: draws of the posterior.
     """

@@ -49,7 +49,7 @@ from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, PRIORS, Fixed, 
 
 
 class DirectUQState(NamedTuple):
-    """State of a fit.
+    """State of training by direct uncertainty quantification.
 
     Attributes:
         weights: (D,), weights of the network with 2K outputs.
@@ -79,7 +79,11 @@ class DirectUQ(Method):
 
     @abstractmethod
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-        """Return the mean of R over a minibatch, (), nats, given mean and sd (M, K) of q(z | x)."""
+        """Return the penalty R, averaged over a minibatch, (), nats.
+
+        R is the divergence of q(z | x) from the prior on the function values z; `mean` and `sd` (M, K) are those of q(z
+        | x).
+        """
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
@@ -121,7 +125,7 @@ class DirectUQ(Method):
 
 @catalogued("directuq-mean")
 class DirectUQWithPrior(DirectUQ):
-    """DirectUQ with a prior on z.
+    """Direct uncertainty quantification with a prior on the function values z.
 
     Args:
         prior: a key of `methods.maths.priors.PRIORS`. On images the fixed prior has variance 1 (appendix D).
@@ -155,6 +159,6 @@ class DirectUQL2(DirectUQ):
 
 
 def distribution_of_outputs(problem: Problem, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mu and sigma of q(z | x), each (M, K), at x (M, P)."""
+    """Return mean mu and standard deviation sigma of the function values z at x (M, P), each (M, K)."""
     mean, link = problem.network(weights, x).chunk(2, dim=-1)
     return mean, softplus(link)

@@ -57,12 +57,12 @@ FREQUENCY = 30.0  # standard deviation of W
 
 
 class EpinetFixed(NamedTuple):
-    """Random numbers that training does not change.
+    """Random numbers of an epinet that training does not change.
 
     Attributes:
         prior: (K, D0), weights of the prior networks.
-        frequencies: (K, P + 1), W.
-        phases: (K,), b.
+        frequencies: (K, P + 1), W of the random features that perturb the targets.
+        phases: (K,), b of these features.
     """
 
     prior: Tensor
@@ -71,7 +71,7 @@ class EpinetFixed(NamedTuple):
 
 
 class EpinetState(NamedTuple):
-    """State of training.
+    """State of an epinet's training.
 
     Attributes:
         params: (D + E,), weights of the base network and of the learnt network.
@@ -195,6 +195,6 @@ class Epinet(Method):
 
 
 def perturbations(fixed: EpinetFixed, x: Tensor, y: Tensor) -> Tensor:
-    """Return the matrix C (M, K), whose rows are the vectors c_n of inputs x (M, P) and targets y (M,)."""
+    """Return C (M, K), random features of inputs x (M, P) and targets y (M,), by which targets are perturbed."""
     angles = torch.cat([x, y[:, None]], 1) @ fixed.frequencies.T + fixed.phases
     return math.sqrt(2 / len(fixed.phases)) * torch.cos(angles)

@@ -37,7 +37,7 @@ MAX_WEIGHTS = 1000
 
 
 class FullCovarianceVIState(NamedTuple):
-    """State of training.
+    """State of training by full-covariance VI.
 
     Attributes:
         params: (P,), the means of all weights (D,), then the lower triangle of each layer's L, row by row, with
@@ -126,7 +126,7 @@ def transform(mean: Tensor, factors: list[Tensor], unit: Tensor) -> Tensor:
 
 
 def kl(mean: Tensor, factors: list[Tensor], alpha: Tensor) -> Tensor:
-    """Return the divergence of q from N(0, I / alpha), (), nats."""
+    """Return the divergence of the posterior N(mean, L L^T), layer by layer, from N(0, I / alpha), (), nats."""
     squares = torch.stack([(factor**2).sum() for factor in factors]).sum()
     log_determinant = torch.stack([factor.diagonal().log().sum() for factor in factors]).sum()
     return 0.5 * (alpha * ((mean**2).sum() + squares) - len(mean) * (1 + alpha.log())) - log_determinant

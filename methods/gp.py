@@ -66,7 +66,10 @@ class Kernel(NamedTuple):
         return self.with_slope(a, b)[0]
 
     def with_slope(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        """Return k(a, b), and its derivative in d times -2, at inputs a (A, P) and b (B, P); each (A, B)."""
+        """Return covariances k(a, b), and -2 dk/dd, at inputs a (A, P) and b (B, P); each (A, B).
+
+        d is the squared distance of two inputs, in units of the lengthscales.
+        """
         a, b = a / self.lengthscales, b / self.lengthscales
         squared = (a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T).clamp(min=0)
         if not self.matern:
@@ -84,9 +87,10 @@ class Kernel(NamedTuple):
 
 
 class GaussianProcessPosterior(NamedTuple):
-    """Posterior of the values at the inducing points, float64, for standardised inputs and targets.
+    """Posterior of the function values at the inducing points, float64, for standardised inputs and targets.
 
-    With A = L^-1 K_ZX / sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
+    Let K be kernel matrices at inducing points Z and training inputs X, and v the noise variance. With A = L^-1 K_ZX /
+    sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
 
     Attributes:
         kernel: kernel with the values that maximise the bound.

@@ -71,7 +71,7 @@ Shapes = list[tuple[int, ...]]
 
 
 class InducingState(NamedTuple):
-    """State of training.
+    """State of training with inducing weights.
 
     Attributes:
         params: (P,), the flattened `LayerParams` of every matrix layer, followed by the weights of the other layers.
@@ -97,7 +97,7 @@ class LayerSizes(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """Parameters of one matrix layer.
+    """Parameters of one matrix layer, with the symbols of the module's docstring.
 
     Attributes:
         z_r: (M_out, d_out), Z_r.
@@ -189,19 +189,22 @@ class Inducing(Method):
 
     @abstractmethod
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
-        """Return the shapes of the parameters of q(U), for U (m_out, m_in)."""
+        """Return the shapes of the parameters of q(U), the posterior of a layer's inducing weights U (m_out, m_in)."""
 
     @abstractmethod
     def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
-        """Return initial parameters of q(U), for U (m_out, m_in)."""
+        """Return initial parameters of q(U), the posterior of a layer's inducing weights U (m_out, m_in)."""
 
     @abstractmethod
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
-        """Return `n_samples` whitened samples of q(U), (S, M_out, M_in); `n_points` of them if it is None."""
+        """Return S whitened samples of the inducing weights' posterior q(U), (S, M_out, M_in).
+
+        S is `n_samples`, or `n_points` if this is None.
+        """
 
     @abstractmethod
     def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor | float:
-        """Return KL(q(U) || p(U)), (), nats."""
+        """Return the divergence of the inducing weights' posterior from their prior, KL(q(U) || p(U)), (), nats."""
 
     def phase(self, update: int, plan: Plan) -> Annealing:
         """Return the annealing schedule of the KL term's weight, as the phase of every update."""
@@ -233,12 +236,15 @@ class Inducing(Method):
         return self._weights(problem.network, posterior, problem.hparams.prior_precision, noise, n_samples)
 
     def kl(self, network: Network, params: Tensor) -> Tensor:
-        """Return the sum of R(lambda) and KL(q(U) || p(U)) over layers, (), nats."""
+        """Return the divergence of the posterior from the prior, (), nats.
+
+        It is the sum over layers of the divergences of the inducing weights U and of the weights W given U.
+        """
         layers = self.layers_of(network, params)
         return torch.as_tensor(sum(self.conditional_kl(layer) + self.inducing_kl(layer.q) for layer in layers))
 
     def conditional_kl(self, layer: LayerParams) -> Tensor | float:
-        """Return R(lambda) of a layer, (), nats; 0 where lambda is fixed at 0."""
+        """Return a layer's divergence R(lambda) of its weights given U, (), nats; 0 if lambda is fixed at 0."""
         if not self.max_scale:
             return 0.0
         d_out, d_in = layer.z_r.shape[1], layer.z_c.shape[1]

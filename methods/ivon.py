@@ -43,7 +43,7 @@ MOMENTUM, HESSIAN_DECAY = 0.9, 0.999
 
 
 class IVONState(NamedTuple):
-    """State of a fit.
+    """State of training by IVON.
 
     Attributes:
         mean: (D,), m.

@@ -105,9 +105,11 @@ class Laplace(Method):
 
     @abstractmethod
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
-        """Return sum_n J_n^T Lambda_n J_n, (T, T), float64, over M rows.
+        """Return the generalised Gauss-Newton matrix of M rows in the T uncertain weights, (T, T), float64.
 
-        `inputs` (M, H) are those of the layers with uncertain weights; `fisher` (M, O, O) holds Lambda_n.
+        It is the sum of J_n^T Lambda_n J_n, with the Jacobian J_n of the outputs in the uncertain weights. `inputs` (M,
+        H) are the inputs of the layers with uncertain weights. `fisher` (M, O, O) holds Lambda_n, the Fisher
+        information of the outputs.
         """
 
     def sweep(self, problem: Problem, state: LaplaceState, rows: Sweep) -> LaplaceState:

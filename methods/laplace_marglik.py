@@ -62,7 +62,7 @@ Sums = tuple[Tensor, ...]  # over rows, of what a structure of G is made of
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues and eigenvectors of G.
+    """Eigenvalues and eigenvectors of G, the generalised Gauss-Newton matrix (dense, diagonal or KFAC).
 
     Attributes:
         values: (T,), eigenvalues, block by block.
@@ -219,7 +219,7 @@ def best_precisions(problem: Problem, weights: Tensor, values: Tensor, x: Tensor
 
 
 def spectrum_of(structure: str, problem: Problem, weights: Tensor, x: Tensor) -> Spectrum:
-    """Return the spectrum of G at weights (T,) and inputs x (N, P), float64.
+    """Return the eigenvalues and eigenvectors of the generalised Gauss-Newton matrix G, float64.
 
     Args:
         structure: a key of `STRUCTURES`.

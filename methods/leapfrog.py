@@ -72,7 +72,7 @@ class Place(NamedTuple):
 
 
 class LeapfrogState(NamedTuple):
-    """State of a chain.
+    """State of an HMC chain, in the middle of a trajectory.
 
     Attributes:
         optim: optimiser that finds the mode before the chain starts.

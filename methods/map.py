@@ -30,7 +30,7 @@ PRETRAINED_MAX_NORM = 10.0
 
 
 class MAPState(NamedTuple):
-    """State of training.
+    """State of MAP training.
 
     Attributes:
         weights: (D,), current weights.

@@ -41,10 +41,10 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 
 
 class MCDropoutState(NamedTuple):
-    """State of a fit.
+    """State of training with MC dropout.
 
     Attributes:
-        weights: (D,), M and b of all layers.
+        weights: (D,), weight matrices M and biases b of all layers.
         optim: optimiser of the weights.
     """
 
@@ -119,7 +119,7 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
 
 
 def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
-    """Return E|W|^2 + |b|^2, summed over all layers, ()."""
+    """Return E|W|^2 + |b|^2, the expected squared norm of weights and biases under dropout, over all layers, ()."""
 
     def square(layer: Layer, pieces: Pieces) -> Tensor:
         first, *rest = (piece.square().sum() for piece in pieces)

@@ -60,7 +60,7 @@ LEAST_VARIANCE = 1e-16  # added to the variance of layer outputs, because sqrt h
 
 
 class MeanFieldVIState(NamedTuple):
-    """State of training.
+    """State of training by mean-field VI.
 
     Attributes:
         params: (2, D), posterior mean and log standard deviation.
@@ -159,7 +159,7 @@ class MeanFieldVI(Method):
         return problem.nll(mean + log_sd.exp() * noise.normal(problem.dim), batch)
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
-        """Return the divergence of q from the prior, (), nats."""
+        """Return the divergence of N(mean, diag(exp(2 log_sd))) from the prior, (), nats."""
         return kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
 
     def prior_log_sd(self, problem: Problem) -> Tensor:

@@ -80,7 +80,7 @@ class SGAState(NamedTuple):
 
 
 class PlainState(NamedTuple):
-    """State of SGD and of Algorithm 1 or 2 of the thesis.
+    """State of SGD, and of online factor analysis by Algorithm 1 or 2 of Brownlie 2022.
 
     Attributes:
         trajectory: state of SGD.
@@ -186,7 +186,7 @@ class OnlineSGA(OnlineFactorAnalysis):
 @catalogued("online-em-fa-plain")
 @catalogued("online-em-fa-plain")
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
-    """Online factor analysis by Algorithm 1 or 2 as the thesis writes them.
+    """Online factor analysis by Algorithm 1 or 2 as written in Brownlie 2022.
 
     Args:
         latent_dim: K, number of columns of F.

@@ -36,7 +36,7 @@ LEAST_BANDWIDTH = 1e-20
 
 
 class ParticleState(NamedTuple):
-    """State of a fit.
+    """State of training with interacting particles.
 
     Attributes:
         particles: (K, D), weights of all particles.

@@ -69,7 +69,7 @@ FULL_LR = "full_lr"  # name under which a scheduled fit's hyper-parameters hold 
 
 
 class Step(NamedTuple):
-    """Position of an update in training; all fits of a stack share it.
+    """Position of an update in training, the same for all fits that are trained together.
 
     Attributes:
         count: (), 1 for the first update. Use it in arithmetic only, never in a branch.

@@ -61,10 +61,10 @@ class Scales(NamedTuple):
 
 
 class SGHMCState(NamedTuple):
-    """State of a chain.
+    """State of an SGHMC chain.
 
     Attributes:
-        weights: (D,).
+        weights: (D,), current weights.
         velocity: (D,), change of the weights in the last update.
         scales: running averages of the gradient.
         kept: draws of the posterior.

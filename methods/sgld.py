@@ -33,11 +33,11 @@ LEAST_ROOT = 1e-5  # lambda of pSGLD
 
 
 class SGLDState(NamedTuple):
-    """State of a chain.
+    """State of an SGLD or pSGLD chain.
 
     Attributes:
-        weights: (D,).
-        square: (D,), V of pSGLD; (0,) for SGLD.
+        weights: (D,), current weights.
+        square: (D,), V of pSGLD, running mean of the squared gradient; (0,) for SGLD.
         kept: draws of the posterior.
     """
 

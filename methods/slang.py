@@ -44,11 +44,11 @@ MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB fo
 
 
 class SLANGState(NamedTuple):
-    """State of training.
+    """State of training by SLANG.
 
     Attributes:
-        posterior: q, with mean mu (D,), factors U^T (K, D), and the diagonal of the precision (D,).
-        momentum: (D,), running mean of g.
+        posterior: Gaussian with mean mu (D,) and precision U U^T + diag(D): factors U^T (K, D) and diagonal (D,).
+        momentum: (D,), running mean of the gradient.
     """
 
     posterior: LowRankPrecision

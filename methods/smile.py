@@ -78,10 +78,10 @@ class GradientNoise(NamedTuple):
 
 
 class SMILEState(NamedTuple):
-    """State of a chain.
+    """State of a SMILE chain.
 
     Attributes:
-        weights: (D,).
+        weights: (D,), current weights.
         optim: optimiser of the weights before the chain starts.
         velocity: (D,), a unit vector, in the scaled coordinates.
         spread: running mean and variance of minibatch gradients.

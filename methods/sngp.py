@@ -124,7 +124,7 @@ class FourierMLP(Chain):
 
 
 class SNGPState(NamedTuple):
-    """State of training and of the pass over the training rows.
+    """State of SNGP's training, and then of the pass over the training rows.
 
     Attributes:
         trained: all weights and their optimiser.

@@ -69,7 +69,7 @@ class Collected(NamedTuple):
         return Collected(n_seen, mean, variance, (*self.deviations, deviation)[1:])
 
     def normal(self, scale: float) -> LowRankNormal:
-        """Return N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
+        """Return the Gaussian N(mean, scale (diag(variance) + D D^T / (K - 1))), where D holds the K `deviations`."""
         rank = self.n_seen.clamp(max=len(self.deviations))
         rows = torch.cat([self.mean[None][:0], *(deviation[None] for deviation in self.deviations)])
         factors = rows * (scale / (rank - 1).clamp(min=1)).sqrt()
@@ -89,7 +89,7 @@ class Collection(NamedTuple):
 
 
 class SWAGState(NamedTuple):
-    """State of training.
+    """State of SGD and of the statistics of its iterates.
 
     Attributes:
         trajectory: state of SGD.

@@ -71,7 +71,7 @@ STEP = 0.015  # h |v| = STEP sqrt(eps E|theta|^2), eps the machine precision and
 
 
 class VariationalLaplaceState(NamedTuple):
-    """State of training.
+    """State of training by variational Laplace.
 
     Attributes:
         params: (2, D), posterior mean and log standard deviation.

@@ -27,11 +27,12 @@ INITIAL_LOG_SD = -3.0
 
 
 class VBLLState(NamedTuple):
-    """State of a fit with T weights in the last layer.
+    """State of training of a variational Bayesian last layer with T weights.
 
     Attributes:
-        weights: (D,), v and m.
-        factor: (T, T): L below the diagonal, and log L on the diagonal. Entries above the diagonal are not used.
+        weights: (D,), all other weights v, then the posterior mean m of the last layer's weights.
+        factor: (T, T), Cholesky factor L of the last layer's covariance: L below the diagonal, and log L on the
+            diagonal. Entries above the diagonal are not used.
         optim: optimiser of the weights.
         factor_optim: optimiser of the factor.
     """
@@ -46,8 +47,8 @@ class VBLLPosterior(NamedTuple):
     """Posterior of the weights: Gaussian in the last layer, a point elsewhere.
 
     Attributes:
-        mean: (D,), v and m.
-        root: (T, T), L.
+        mean: (D,), all other weights v, then the posterior mean m of the last layer's weights.
+        root: (T, T), Cholesky factor L of the last layer's covariance.
     """
 
     mean: Tensor

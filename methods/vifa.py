@@ -52,7 +52,7 @@ SMALL = 1e-6  # psi in the first stage, and the root mean square of the entries 
 
 
 class VIFAState(NamedTuple):
-    """State of training.
+    """State of training by VIFA.
 
     Attributes:
         params: (K + 2, D), parameters with rows c, the K columns of F, and gamma = log psi.

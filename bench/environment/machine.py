@@ -25,7 +25,7 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """Return the resources that are free now."""
+    """Return the number of CPU cores that this process may use, and the main memory that is free now."""
     import joblib
     import psutil
 

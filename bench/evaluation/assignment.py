@@ -50,7 +50,7 @@ class Assignment:
 
     @classmethod
     def of(cls, job: Job, device: torch.device, loaded: tuple[Source, Dataset] | None = None) -> Self:
-        """Return the assignment of a job, that is, of cells that differ only in their split.
+        """Return the assignment (method, data set and splits) of a job, whose cells differ only in their split.
 
         Args:
             job: The job.

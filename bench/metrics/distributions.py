@@ -36,7 +36,7 @@ class Distribution(Protocol):
         """Return log p_s(y) of each sample s at each point, (S, n), nats; minus infinity where the density is 0."""
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y) at each point, (n,)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:
         """Return the quantile at each point, (n,), for one probability between 0 and 1, or for one per point."""

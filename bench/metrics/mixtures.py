@@ -71,7 +71,7 @@ class StudentTMixture:
         return densities
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y), (n,)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
         below: np.ndarray = special.stdtr(self._df, (y - self._location) / self._scale).mean(0)
         return below
 
@@ -148,7 +148,7 @@ class NormalMixture:
         return np.asarray(special.logsumexp(self._log_weights + components, axis=2))
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y), (n,)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
         return self._below(y, np.arange(len(y)))
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ class LinearProblem(NamedTuple):
         )
 
     def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
-        """Return samples of each fit's weights, (B, S, D), obtained as predictions at the unit vectors."""
+        """Return samples of each fit's weights, (B, S, D): predictions at unit vectors, which are single weights."""
         unit_vectors = np.arange(len(self.x), len(self.x) + self.x.shape[1])
         return np.stack([predictive.mean.numpy() for predictive in _predictives(stack, unit_vectors, n_samples)])
 

@@ -35,8 +35,8 @@ class GaussianTarget:
     def scaled_wasserstein(self, mean: np.ndarray, covariance: np.ndarray) -> float:
         """Return the 2-Wasserstein distance between N(mean, covariance) and the reference, divided by D.
 
-        W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1 R)^1/2) for any root R R^T = S2. The thesis and the VIFA
-        paper divide W by D in this way.
+        The distance W between N(m1, S1) and N(m2, S2) is given by W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1
+        R)^1/2) for any root R R^T = S2. Brownlie 2022 and the VIFA paper also divide W by D.
         """
         mean, covariance = mean[self._compared], self._block(covariance)
         overlap = np.linalg.eigvalsh(self._root.T @ covariance @ self._root).clip(min=0)

@@ -135,7 +135,7 @@ class Table:
 
 
 def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, P), y (N,) and the splits of a table.
+    """Read the file of a table, and return features x (N, P), targets y (N,) and the splits.
 
     `contents` is empty, because the table's files are not in the data folder.
 

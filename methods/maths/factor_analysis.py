@@ -33,7 +33,7 @@ MIN_VARIANCE_SHARE = 1e-6  # lower bound of psi as a fraction of the total varia
 
 
 class Averages(NamedTuple):
-    """Running averages over the stream, the sufficient statistics of Algorithm 2.
+    """Running averages over a stream of vectors, the sufficient statistics of online EM (Algorithm 2 of Brownlie 2022).
 
     Attributes:
         n_seen: (), t, the number of vectors seen.
@@ -99,7 +99,7 @@ class Averages(NamedTuple):
 
 
 class ExpectationMaximisation(NamedTuple):
-    """State of Algorithm 2, online expectation-maximisation.
+    """State of online EM for the Gaussian N(c, F F^T + diag(psi)) (Algorithm 2 of Brownlie 2022).
 
     Attributes:
         averages: sufficient statistics of the vectors seen.
@@ -129,7 +129,7 @@ class ExpectationMaximisation(NamedTuple):
 
 
 class GradientAscent(NamedTuple):
-    """State of Algorithm 1, online gradient ascent of the log-likelihood.
+    """State of online gradient ascent for the Gaussian N(c, F F^T + diag(psi)) (Algorithm 1 of Brownlie 2022).
 
     Attributes:
         n_seen: (), t, the number of vectors seen.

@@ -29,7 +29,7 @@ LogDensity = Callable[[Tensor], tuple[Tensor, Tensor]]  # weights -> gradient an
 
 
 class Chain(NamedTuple):
-    """State of a chain.
+    """State of an MCLMC chain.
 
     Attributes:
         weights: (D,), its position theta.

@@ -63,7 +63,7 @@ class Network(Protocol):
         """Run the network on x (M, P), calling `apply` in place of each layer; return the outputs."""
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        """Return the pieces of each layer, given flat weights (D,)."""
+        """Return the weights of each layer as its pieces (for example kernel and bias), given flat weights (D,)."""
 
     def linear(self) -> "Network":
         """Return a linear model of the same inputs and outputs."""
@@ -105,7 +105,7 @@ class Chain(ABC):
         return self.forward(x, lambda number, layer, inputs: layer(pieces[number], inputs))
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        """Return the pieces of each layer, given flat weights (D,)."""
+        """Return the weights of each layer as its pieces (for example kernel and bias), given flat weights (D,)."""
         # One split for all layers, because its gradient is a single concatenation.
         pieces = iter(torch.split(weights, [size for layer in self.layers for size in layer.sizes]))
         return [tuple(next(pieces) for _ in layer.sizes) for layer in self.layers]

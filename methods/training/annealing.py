@@ -1,7 +1,8 @@
 """Annealing of the KL divergence from the prior: its weight is zero at first, then grows linearly to one.
 
-With the full divergence from the start, a posterior over many weights may never fit the data. The numbers of epochs are
-those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", for 200 epochs in all.
+With the full divergence from the start, a posterior over many weights may never fit the data. The lengths of both
+stages are in proportion to those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", where
+training takes 200 epochs.
 """
 
 from typing import NamedTuple, cast

@@ -18,7 +18,7 @@ from lockstep_bench.methods.training.optim import Adam
 
 
 class PointState(NamedTuple):
-    """State of training.
+    """State of training of a point estimate.
 
     Attributes:
         weights: (D,), current weights.

@@ -42,11 +42,11 @@ def distribution(pit: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def uniform_band(n: int, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper end of a simultaneous band for `distribution` of n uniform values.
+    """Return a simultaneous band for the empirical distribution function of n uniform values: its lower and upper ends.
 
-    There is one pair of ends for each of `POINTS`. With probability `level`, the distribution function lies within the
-    band at all points. The test of `uniformity_p_value` rejects at significance 1 - level if and only if it leaves the
-    band at some point.
+    There is one pair of ends for each value in `POINTS`. With probability `level`, the distribution function lies
+    within the band at all points. The test of `uniformity_p_value` rejects at significance 1 - level if and only if it
+    leaves the band at some point.
     """
     local = _local_p_values(n)
     thresholds = np.unique(np.append(local, 0.0))

@@ -1,8 +1,8 @@
 """Correlation of two metrics over methods: does a method that is better by one have a better score by the other?
 
-On a data set, it is Kendall's tau-b between the methods' means over splits (medians, of splits along features). A
-positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the mean, with an interval by Student's t:
-the methods are given, and the data sets are a sample.
+On a data set, it is Kendall's tau-b between the methods' means over splits, or medians of splits along features. A
+positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the
+mean, with an interval by Student's t: the methods are given, and the data sets are a sample.
 """
 
 from collections.abc import Collection
@@ -116,9 +116,10 @@ def _means(
     losses = pd.DataFrame(loss(observed.to_numpy(float), table.goal), observed.index, observed.columns)
     failed = (table.tried[ranked] & losses.isna()).groupby(level="dataset").any()
     found = {}
-    for dataset, part in losses.groupby(level="dataset"):
-        typical = part.median() if splits_of(str(dataset)).along_features else part.mean()
-        found[str(dataset)] = typical[~failed.loc[dataset]].dropna()
+    for dataset in table.datasets:
+        part = losses.loc[dataset]
+        typical = part.median() if splits_of(dataset).along_features else part.mean()
+        found[dataset] = typical[~failed.loc[dataset]].dropna()
     return found
 
 

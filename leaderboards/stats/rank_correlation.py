@@ -112,14 +112,16 @@ def _means(
     """Return the typical losses of the methods on each data set; low is good."""
     table = paired(cells, suite, preset, name, datasets, methods)
     ranked = [one for one in table.methods if methods is not None or one not in UNRANKED]
-    observed = table.observed[ranked]
-    losses = pd.DataFrame(loss(observed.to_numpy(float), table.goal), observed.index, observed.columns)
-    failed = (table.tried[ranked] & losses.isna()).groupby(level="dataset").any()
+    losses = loss(table.observed[ranked].to_numpy(float), table.goal)
+    failed = np.isnan(losses) & table.tried[ranked].to_numpy(bool)
+    names = table.observed.index.get_level_values("dataset").to_numpy()
     found = {}
     for dataset in table.datasets:
-        part = losses.loc[dataset]
-        typical = part.median() if splits_of(dataset).along_features else part.mean()
-        found[dataset] = typical[~failed.loc[dataset]].dropna()
+        here = names == dataset
+        typical = pd.DataFrame(losses[here], columns=ranked).agg(
+            "median" if splits_of(dataset).along_features else "mean"
+        )
+        found[dataset] = typical[~failed[here].any(axis=0)].dropna()
     return found
 
 

@@ -31,10 +31,10 @@ class Evidence(NamedTuple):
     """Normal-inverse-gamma distributions of M standardised targets, each field (M,).
 
     Attributes:
-        location: gamma.
-        virtual_count: nu.
-        shape: a, above 1.
-        rate: b.
+        location: gamma, mean of the target's mean.
+        virtual_count: nu, number of virtual observations of the mean.
+        shape: a, shape of the variance's inverse-gamma distribution, above 1.
+        rate: b, scale of that distribution.
     """
 
     location: Tensor

@@ -168,8 +168,9 @@ def kernel_of(logs: Tensor, matern: bool = False) -> Kernel:
 
 
 def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor, matern: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the lower bound of log p(y), (), nats, and its gradient (P + 2,) in the logarithms of l, s and v.
+    """Return the lower bound of the log evidence log p(y), (), nats, and its gradient (P + 2,) in `logs`.
 
+    These are the logarithms of the lengthscales l, of s (s^2 is the kernel's variance), and of the noise variance v.
     With A, B and c = B^-1 A y / sqrt(v) as in `GaussianProcessPosterior`, the bound is
 
         -1/2 (log |B| + N log(2 pi v) + |y|^2 / v - c^T B c + N s^2 / v - tr(B - I)),
@@ -219,7 +220,12 @@ def _squared_distances(weights: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def maximised(
     start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int, matern: bool = False
 ) -> tuple[np.ndarray, float]:
-    """Return the logarithms (P + 2,) that L-BFGS reaches from `start`, and minus the bound per training row there."""
+    """Maximise the bound on the log evidence by L-BFGS from `start`, the logarithms of the kernel's parameters (P +
+    2,).
+
+    Returns:
+        The logarithms (P + 2,) that are reached, and minus the bound per training row there.
+    """
 
     def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = bound(torch.tensor(logs, device=x.device), x, y, z, matern)

@@ -342,13 +342,13 @@ class Inducing(Method):
 
 @catalogued("inducing-ffg")
 class InducingFFG(Inducing):
-    """Inducing weights with a factorised Gaussian q(U).
+    """Inducing weights U with a factorised Gaussian posterior q(U).
 
     `LayerParams.q` holds the mean of q(U) and the logits of its standard deviations as fractions of `max_sd`.
 
     Args:
         max_sd: upper limit of the standard deviations. With 0, q(U) is a point, with -log p(U) in place of the KL.
-        others: see `Inducing`.
+        others: further arguments, see `Inducing`.
     """
 
     def __init__(self, max_sd: float = 0.1, **others: Any):
@@ -382,7 +382,7 @@ class InducingFFG(Inducing):
 
 @catalogued("inducing-fcg")
 class InducingFCG(Inducing):
-    """Inducing weights with a Gaussian q(U) of full covariance L L^T over the k = M_out M_in entries of a layer's U.
+    """Inducing weights U with a Gaussian posterior q(U) of full covariance L L^T over all entries of a layer's U.
 
     `LayerParams.q` holds the mean of q(U) and the lower triangle of L, row by row, with softplus^-1 applied to the
     diagonal.

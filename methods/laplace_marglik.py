@@ -152,7 +152,7 @@ class MarginalLaplace(FullBatchMethod):
         return MarginalLaplacePosterior(weights, found, alpha, beta, original)
 
     def diagnostics(self, problem: Problem, posterior: MarginalLaplacePosterior) -> dict[str, Tensor]:
-        """Return alpha, the log evidence, and the noise precision, if there is one, in original target units."""
+        """Return the prior precision, the log evidence, and the noise precision (if any) in original target units."""
         known = {"prior_precision": posterior.prior_precision, "log_evidence": posterior.log_evidence}
         if not _has_noise(problem):
             return known
@@ -197,7 +197,10 @@ def log_evidence(
 
 
 def best_precisions(problem: Problem, weights: Tensor, values: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the alpha () and beta () that maximise `log_evidence`; beta is 1 where the likelihood has none."""
+    """Return the prior and noise precision, () each, that maximise `log_evidence`.
+
+    The noise precision is 1 for likelihoods without one.
+    """
     squares = weights.square().sum()
     has_noise = _has_noise(problem)
     outputs = problem.network(weights, x)[:, 0]

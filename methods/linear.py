@@ -99,7 +99,7 @@ class Linear(FullBatchMethod):
         return LinearPosterior(mean, vectors * variances.sqrt(), ratio * noise_precision, noise_precision)
 
     def diagnostics(self, problem: Problem, posterior: LinearPosterior) -> dict[str, Tensor]:
-        """Return alpha, and the noise precision beta in original target units."""
+        """Return the prior precision alpha, and the noise precision beta in original target units."""
         noise_precision = posterior.noise_precision / problem.y_scale.double() ** 2
         return {"prior_precision": posterior.prior_precision, "noise_precision": noise_precision}
 

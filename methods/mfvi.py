@@ -231,7 +231,7 @@ class CollapsedMeanFieldVI(MeanFieldVI):
 
     Args:
         prior: a key of `methods.maths.priors.PRIORS`.
-        others: see `MeanFieldVI`.
+        others: further arguments, see `MeanFieldVI`.
     """
 
     weight_posterior = False

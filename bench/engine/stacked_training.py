@@ -1,4 +1,4 @@
-"""Training of a stack: R networks (replicas) are trained together, one update of all after the other."""
+"""Training of a stack: R networks (replicas) are trained together, each update for all at once."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial

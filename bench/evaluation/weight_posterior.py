@@ -19,7 +19,7 @@ from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation,
 from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.metrics import flaw
+from lockstep_bench.bench.metrics import evaluate_joint, flaw, nmll
 from lockstep_bench.bench.metrics.agreement import compare
 from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.bench.reference.posterior import ReferencePosterior, exact, grid
@@ -48,6 +48,7 @@ class WeightRows:
         train_parts: The training part of each split, with its Bayesian model.
         test_parts: The test part of each split, which serves for tuning.
         inputs: (n, P), for each split, inputs at which predictions are compared, in the units of the training part.
+        targets: (n,), for each split, targets at `inputs`, in the same units.
         data: All of these rows and the unit vectors, as one matrix.
         train: For each split, row numbers in `data` of the training part.
         test: For each split, row numbers in `data` of the test part.
@@ -60,6 +61,7 @@ class WeightRows:
         self.train_parts = [linear_part(source, dataset, split.train) for split in splits]
         self.test_parts = [linear_part(source, dataset, split.test) for split in splits]
         self.inputs = [_test_inputs(source, dataset, split) for split in splits]
+        self.targets = [_test_targets(source, dataset, split) for split in splits]
         unit_vectors = np.eye(assignment.tasks[0].network.dim)
         blocks = [(part.x, part.y) for part in (*self.train_parts, *self.test_parts)]
         blocks += [(x, np.zeros(len(x))) for x in (*self.inputs, unit_vectors)]
@@ -133,17 +135,25 @@ class WeightScorer:
             return diverged(known, f"the final fit has no posterior to compare: {problem}")
         posterior, target = self._reference(number, "judged")
         mean, covariance = moments
+        reference = self._reference_predictive(number, posterior)
+        y = torch.tensor(self._rows.targets[number])
         metrics = {
+            "nmll": nmll(predictive, y),
+            **(evaluate_joint(predictive, y, float(y.std(correction=0))) if self._assignment.method.joint else {}),
             "rel_mean": target.relative_mean(mean),
             "rel_cov": target.relative_covariance(covariance),
             "w2_scaled": target.scaled_wasserstein(mean, covariance),
             "kl": target.kl(mean, covariance),
-            **compare(predictive, self._reference_predictive(number, posterior)),
+            **compare(predictive, reference),
+        }
+        diagnostics = {
+            "w2_scaled_single": target.scaled_wasserstein_single(mean, covariance),
+            "nmll_of_reference": nmll(reference, y),
         }
         return replace(
             known,
             status="ok",
-            fit=known.trained_fit.with_diagnostics(w2_scaled_single=target.scaled_wasserstein_single(mean, covariance)),
+            fit=known.trained_fit.with_diagnostics(**diagnostics),
             metrics=metrics,
             reference=json.dumps({"kind": posterior.kind, **posterior.facts}),
             tables={"posteriors": _table(moments, posterior)},
@@ -179,6 +189,13 @@ def _test_inputs(source: Source, dataset: Dataset, split: Split) -> np.ndarray:
         scaling = Standardisation.of(dataset.x, split.train)
         x = (x - scaling.mean) / scaling.scale
     return with_ones(x) if model.bias else x
+
+
+def _test_targets(source: Source, dataset: Dataset, split: Split) -> np.ndarray:
+    """Return targets (n,) of the test part, in the units of the train part's model, or class numbers."""
+    y, model = dataset.y[split.test[:COMPARED]], model_of(source)
+    centred = model.standardise and not model.bias and source.task == "regression"
+    return y - dataset.y[split.train].mean() if centred else y
 
 
 def reference_posterior(part: Part, name: str, on_progress: Callable[[float], None]) -> ReferencePosterior:

@@ -19,6 +19,7 @@ from lockstep_bench.leaderboards.site.standings import Standings, standings_of
 from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
 from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries, series_of
 from lockstep_bench.leaderboards.stats.factors import Design, designs
+from lockstep_bench.leaderboards.stats.rank_correlation import FEWEST_METHODS
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
@@ -219,6 +220,14 @@ class Site:
     def designs(self) -> list[Design]:
         """Protocols that differ in network and model of the noise alone (`factors.designs`)."""
         return designs(self.cells)
+
+    @cached_property
+    def compared_with_truth(self) -> list[tuple[str, str]]:
+        """Suites and presets in which methods have both a distance from the true posterior and a score."""
+        both = self.cells["nmll"].notna() & self.cells["total_variation"].notna()
+        methods = self.cells[both].groupby(["suite", "preset", "dataset"], observed=True)["method"].nunique()
+        enough = methods[methods >= FEWEST_METHODS].index
+        return sorted({(str(suite), str(preset)) for suite, preset, _ in enough})
 
     @cached_property
     def coverage(self) -> dict[tuple[str, str, str], pd.Series]:

@@ -35,13 +35,15 @@ MIN_VARIANCE_SHARE = 1e-6  # lower bound of psi as a fraction of the total varia
 class Averages(NamedTuple):
     """Running averages over a stream of vectors, the sufficient statistics of online EM (Algorithm 2 of Brownlie 2022).
 
+    d_t is the deviation of vector t from the running mean, and m_t the posterior mean of its K latent factors.
+
     Attributes:
         n_seen: (), t, the number of vectors seen.
         mean: (D,), mean of the vectors.
         square: (D,), average of d_t^2.
-        cross: (K, D), average of m_t d_t^T, that is A^T.
+        cross: (K, D), average of m_t d_t^T.
         latent_square: (K, K), average of m_t m_t^T.
-        moment: (K, K), H, with the Sigma of the last vector.
+        moment: (K, K), H: `latent_square` plus the posterior covariance of the last vector's latent factors.
     """
 
     n_seen: Tensor

@@ -26,14 +26,14 @@ Share = Callable[[Tensor], Tensor]
 
 
 def unshared(statistic: Tensor) -> Tensor:
-    """Return the statistic unchanged: phi is inferred for each z separately."""
+    """Return the statistic unchanged: the prior's parameters phi are inferred for each z separately."""
     return statistic
 
 
 def averaged(statistic: Tensor) -> Tensor:
-    """Return the statistic (M, K) averaged over the M examples, (1, K): phi is shared by all data.
+    """Return the statistic (M, K) averaged over M examples, (1, K): the prior's parameters phi are shared by all data.
 
-    The average over the minibatch estimates that over the data.
+    The average over the minibatch estimates the average over all data.
     """
     return statistic.mean(0, keepdim=True)
 

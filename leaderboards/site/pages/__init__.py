@@ -19,12 +19,14 @@ from markupsafe import Markup
 
 from lockstep_bench.leaderboards.data.own import own_tables
 from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import (
     dataset,
     equal_seconds,
     factors,
+    faithfulness,
     index,
     method,
     power,
@@ -143,6 +145,7 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
     single = {
         "power": (site.suites, addresses.POWER, power.context),
         "factors": (site.designs, addresses.FACTORS, factors.context),
+        "faithfulness": (site.compared_with_truth, addresses.FAITHFULNESS, faithfulness.context),
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
     }
@@ -172,6 +175,7 @@ def _environment(site: Site) -> Environment:
     environment.globals |= {
         "addresses": addresses,
         "markup": markup,
+        "metric": metric,
         "MOST_LINKS": MOST_LINKS,
         "printed": printed,
         "style": style,
@@ -185,6 +189,7 @@ def _environment(site: Site) -> Environment:
         "replicated": bool(site.replications),
         "budgeted": bool(site.budgeted),
         "crossed": bool(site.designs),
+        "truthful": bool(site.compared_with_truth),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

@@ -52,6 +52,18 @@ def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
     assert len(truth["draws"]) == 2 * weight_posterior.DRAWS_KEPT
 
 
+def test_scores_are_those_of_the_exact_predictive_at_the_test_targets(tmp_path):
+    (outcome,) = outcomes(tmp_path, "synthetic-linear-2d", "laplace-full", epochs=600, samples=2000)
+    dataset, (truth,) = datasets.load("synthetic-linear-2d"), outcome.tables["posteriors"].to_pylist()[1:]
+    test, mean = dataset.splits[0].test[: weight_posterior.COMPARED], np.array(truth["mean"])
+    x, y, covariance = dataset.x[test], dataset.y[test], np.reshape(truth["covariance"], (2, 2))
+    variance = 1 / datasets.entry("synthetic-linear-2d").model.noise_precision + ((x @ covariance) * x).sum(1)
+    exact = 0.5 * np.mean((y - x @ mean) ** 2 / variance + np.log(2 * np.pi * variance))
+    assert json.loads(outcome.row["diagnostics"])["nmll_of_reference"] == pytest.approx(exact, abs=0.005)
+    assert outcome.row["nmll"] == pytest.approx(exact, abs=0.01)
+    assert outcome.row["nmll_joint_10"] == pytest.approx(exact, abs=0.1)
+
+
 def test_a_point_estimate_is_reported_as_one(tmp_path):
     (outcome,) = outcomes(tmp_path, "synthetic-linear-2d", "map", epochs=300)
     assert outcome.row["rel_cov"] == 1.0

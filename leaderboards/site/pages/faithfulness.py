@@ -1,0 +1,81 @@
+"""The page on faithfulness: whether methods that are nearer to the true posterior have better scores."""
+
+from typing import Any, NamedTuple
+
+from lockstep_bench.leaderboards.figures.forest import ForestColumn, ForestEstimate, forest
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation, rank_correlation, sentence
+
+DISTANCES = ("rel_cov", "total_variation")
+SCORES = ("nmll", "nmll_joint_10", "nmll_dyadic", "energy_score")
+
+
+class Pair(NamedTuple):
+    """Correlation of a distance from the true posterior with a score."""
+
+    distance: str
+    score: str
+    found: RankCorrelation
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        return sentence(self.found, (self.distance, self.score))
+
+
+class FaithfulnessSection(NamedTuple):
+    """Correlations of one suite and preset.
+
+    Attributes:
+        suite: name of the suite.
+        preset: label of the preset.
+        pairs: distances and scores.
+        datasets: names of the data sets that some pair has.
+        plot: figure of all correlations.
+        notes: sentences on what was left out.
+    """
+
+    suite: str
+    preset: str
+    pairs: list[Pair]
+    datasets: list[str]
+    plot: Plot
+    notes: list[str]
+
+
+def context(site: Site) -> dict[str, Any]:
+    """Return the variables of the template `faithfulness.html`."""
+    sections = [section(site, suite, preset) for suite, preset in site.compared_with_truth]
+    return {"sections": [one for one in sections if one.pairs]}
+
+
+def section(site: Site, suite: str, preset: str) -> FaithfulnessSection:
+    """Return the section of a suite and preset; without pairs where no data set has enough methods."""
+    pairs = []
+    for distance in DISTANCES:
+        for score in SCORES:
+            found = rank_correlation(site.cells, suite, preset, (distance, score))
+            if found.by_dataset:
+                pairs.append(Pair(distance, score, found))
+    datasets = list(dict.fromkeys(name for pair in pairs for name in pair.found.by_dataset))
+    notes = list(dict.fromkeys(note for pair in pairs for note in pair.found.notes))
+    return FaithfulnessSection(suite, preset, pairs, datasets, _plot(pairs), notes)
+
+
+def _plot(pairs: list[Pair]) -> Plot:
+    estimates = [
+        ForestEstimate(
+            pair.found.mean, pair.found.low, pair.found.high, tuple(one.tau for one in pair.found.by_dataset.values())
+        )
+        for pair in pairs
+    ]
+    labels = [f"{metric(pair.distance).title}: {metric(pair.score).title}" for pair in pairs]
+    return Plot(
+        forest(labels, [pair.found.low > 0 for pair in pairs], [ForestColumn("Kendall's tau", estimates, 0.0)]),
+        " ".join(pair.sentence for pair in pairs),
+        "Correlation, over methods, of the distance from the true posterior with a score: the mean over data sets with "
+        "its 95 % interval, and each data set as a faint dot. Above 0, methods that are nearer have better scores. "
+        "Coloured: the interval lies above 0.",
+    )

@@ -1,0 +1,143 @@
+"""Correlation of two metrics over methods: does a method that is better by one have a better score by the other?
+
+On a data set, it is Kendall's tau-b between the methods' means over splits, or medians of splits along features. A
+positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the
+mean, with an interval by Student's t: the methods are given, and the data sets are a sample.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lockstep_bench.leaderboards.metrics import loss, metric
+from lockstep_bench.leaderboards.stats.paired import paired
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.methods import UNRANKED
+
+FEWEST_METHODS = 4
+MOST_LISTED = 6
+
+
+class DatasetCorrelation(NamedTuple):
+    """Correlation on one data set.
+
+    Attributes:
+        tau: Kendall's tau-b, from -1 to 1.
+        n_methods: number of methods with values of both metrics.
+    """
+
+    tau: float
+    n_methods: int
+
+
+class RankCorrelation(NamedTuple):
+    """Correlation of two metrics.
+
+    Attributes:
+        by_dataset: the correlation on each data set.
+        mean: mean tau over data sets; NaN without data sets.
+        low: lower end of its 95 % interval; NaN with fewer than two data sets.
+        high: upper end of the interval.
+        notes: sentences on the data sets that were left out.
+    """
+
+    by_dataset: dict[str, DatasetCorrelation]
+    mean: float
+    low: float
+    high: float
+    notes: list[str]
+
+
+def rank_correlation(
+    cells: pd.DataFrame,
+    suite: str,
+    preset: str,
+    metrics: tuple[str, str],
+    datasets: Collection[str] | None = None,
+    methods: Collection[str] | None = None,
+) -> RankCorrelation:
+    """Return the correlation of two metrics over the methods of one suite and preset.
+
+    A method without a value of one of the metrics on some split that it was run on, as after a failure, is left out on
+    that data set.
+
+    Args:
+        cells: columns of `shared.schema.CELLS`.
+        suite: name of the suite.
+        preset: name or label of the preset.
+        metrics: two metrics that have a direction in which they are better.
+        datasets: data sets to use; None for all.
+        methods: methods to use; None for all but `methods.UNRANKED`.
+
+    Raises:
+        ValueError: a metric has no direction in which it is better.
+    """
+    means = [_means(cells, suite, preset, name, datasets, methods) for name in metrics]
+    by_dataset, few = {}, []
+    for dataset in sorted({name for table in means for name in table}):
+        first, second = (table.get(dataset, pd.Series(dtype=float)) for table in means)
+        shared = first.index.intersection(second.index)
+        if len(shared) < FEWEST_METHODS:
+            few.append(visible(dataset))
+            continue
+        tau = _tau(first[shared].to_numpy(), second[shared].to_numpy())
+        by_dataset[dataset] = DatasetCorrelation(tau, len(shared))
+    notes = []
+    if few:
+        notes.append(f"Left out: {listed(few, MOST_LISTED)}, with fewer than {FEWEST_METHODS} methods by both metrics.")
+    if tied := [visible(name) for name, one in by_dataset.items() if np.isnan(one.tau)]:
+        notes.append(f"No correlation on {listed(tied, MOST_LISTED)}: all methods have the same value.")
+    return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes)
+
+
+def sentence(found: RankCorrelation, metrics: tuple[str, str]) -> str:
+    """Return the result in words."""
+    first, second = (metric(name).title for name in metrics)
+    n_datasets = counted(sum(not np.isnan(one.tau) for one in found.by_dataset.values()), "data set")
+    interval = f", 95 % interval {found.low:.2f} to {found.high:.2f}" if np.isfinite(found.low) else ""
+    return f"{first} and {second}: mean tau {found.mean:.2f}{interval}, over {n_datasets}."
+
+
+def _means(
+    cells: pd.DataFrame,
+    suite: str,
+    preset: str,
+    name: str,
+    datasets: Collection[str] | None,
+    methods: Collection[str] | None,
+) -> dict[str, pd.Series]:
+    """Return the typical losses of the methods on each data set; low is good."""
+    table = paired(cells, suite, preset, name, datasets, methods)
+    ranked = [one for one in table.methods if methods is not None or one not in UNRANKED]
+    losses = loss(table.observed[ranked].to_numpy(float), table.goal)
+    failed = np.isnan(losses) & table.tried[ranked].to_numpy(bool)
+    names = table.observed.index.get_level_values("dataset").to_numpy()
+    found = {}
+    for dataset in table.datasets:
+        here = names == dataset
+        typical = pd.DataFrame(losses[here], columns=ranked).agg(
+            "median" if splits_of(dataset).along_features else "mean"
+        )
+        found[dataset] = typical[~failed[here].any(axis=0)].dropna()
+    return found
+
+
+def _tau(first: np.ndarray, second: np.ndarray) -> float:
+    from scipy.stats import kendalltau  # takes half a second to import
+
+    return float(kendalltau(first, second).statistic)
+
+
+def _interval(taus: list[float]) -> tuple[float, float, float]:
+    """Return mean and 95 % interval by Student's t, cut at -1 and 1."""
+    known = np.array([tau for tau in taus if not np.isnan(tau)])
+    if len(known) < 2:
+        return float(known.mean()) if len(known) else np.nan, np.nan, np.nan
+    from scipy.special import stdtrit
+
+    mean = float(known.mean())
+    half = float(stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known)))
+    return mean, max(mean - half, -1.0), min(mean + half, 1.0)

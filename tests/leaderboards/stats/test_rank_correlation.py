@@ -1,0 +1,70 @@
+"""The rank correlation of two metrics: tables with known answers, and the coverage of its interval."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lockstep_bench.leaderboards.stats.rank_correlation import rank_correlation, sentence
+
+METRICS = ("rel_cov", "nmll")
+
+
+def cells(distances, scores, **columns) -> pd.DataFrame:
+    """Rows of methods on data sets; arguments (data sets, methods)."""
+    rows = [
+        {"dataset": f"set{d}", "method": f"method{m}", "rel_cov": distance, "nmll": score}
+        for d, pairs in enumerate(zip(distances, scores, strict=True))
+        for m, (distance, score) in enumerate(zip(*pairs, strict=True))
+    ]
+    return pd.DataFrame(rows).assign(suite="posterior", preset="quick", split=0, status="ok", **columns)
+
+
+def test_tau_counts_concordant_pairs_of_methods():
+    found = rank_correlation(cells([[1, 2, 3, 4]], [[1, 3, 2, 4]]), "posterior", "quick", METRICS)
+    assert found.by_dataset["set0"] == (pytest.approx((5 - 1) / 6), 4)
+    assert found.mean == pytest.approx(2 / 3)
+    assert np.isnan(found.low)
+
+
+def test_tau_is_positive_where_the_better_by_one_is_the_better_by_the_other():
+    high = cells([[1, 2, 3, 4]], [[0, 0, 0, 0]], accuracy=[0.9, 0.8, 0.7, 0.6])
+    assert rank_correlation(high, "posterior", "quick", ("rel_cov", "accuracy")).mean == pytest.approx(1)
+    low = cells([[1, 2, 3, 4]], [[9, 8, 7, 6]])
+    assert rank_correlation(low, "posterior", "quick", METRICS).mean == pytest.approx(-1)
+
+
+def test_failed_methods_are_left_out_where_they_failed():
+    table = cells([[1, 2, 3, 4, 9]] * 2, [[1, 2, 3, 4, 0]] * 2)
+    table.loc[(table["method"] == "method4") & (table["dataset"] == "set0"), ["status", "nmll"]] = ["failed", np.nan]
+    found = rank_correlation(table, "posterior", "quick", METRICS)
+    assert found.by_dataset["set0"] == (pytest.approx(1), 4)
+    assert found.by_dataset["set1"] == (pytest.approx((6 - 4) / 10), 5)
+
+
+def test_data_sets_with_few_methods_are_named_and_left_out():
+    found = rank_correlation(cells([[1, 2, 3]], [[1, 2, 3]]), "posterior", "quick", METRICS)
+    assert found.by_dataset == {}
+    assert found.notes == ["Left out: set0, with fewer than 4 methods by both metrics."]
+
+
+def test_interval_covers_the_expected_tau_of_drawn_data_sets():
+    """Data sets draw both metrics anew around common ones, so the expected tau is that of many data sets."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n_datasets: int) -> pd.DataFrame:
+        quality = np.linspace(0, 2, 10)
+        return cells(*(quality + rng.normal(size=(n_datasets, 10)) for _ in METRICS))
+
+    truth = rank_correlation(drawn(400), "posterior", "quick", METRICS).mean
+    covered = [
+        one.low <= truth <= one.high
+        for one in (rank_correlation(drawn(8), "posterior", "quick", METRICS) for _ in range(60))
+    ]
+    assert 0.85 < np.mean(covered) <= 1
+
+
+def test_sentence_names_metrics_and_interval():
+    found = rank_correlation(cells([[1, 2, 3, 4]] * 3, [[1, 2, 3, 4]] * 3), "posterior", "quick", METRICS)
+    assert sentence(found, METRICS) == (
+        "Covariance, relative distance and NMLL: mean tau 1.00, 95 % interval 1.00 to 1.00, over 3 data sets."
+    )

@@ -220,8 +220,7 @@ def _squared_distances(weights: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def maximised(
     start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int, matern: bool = False
 ) -> tuple[np.ndarray, float]:
-    """Maximise the bound on the log evidence by L-BFGS from `start`, the logarithms of the kernel's parameters (P +
-    2,).
+    """Maximise the bound on the log evidence by L-BFGS, in the logarithms of the kernel's parameters, from `start`.
 
     Returns:
         The logarithms (P + 2,) that are reached, and minus the bound per training row there.

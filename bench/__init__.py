@@ -1,6 +1,6 @@
-"""The benchmark itself, in rooms: what is run, how it is trained, judged, executed and stored.
+"""The benchmark: plan, training, evaluation, execution and storage of runs, each in a subpackage.
 
-Imports point down (pyproject.toml).
+The allowed imports between subpackages are listed in pyproject.toml.
 """
 
 from lockstep_bench.full_name import require_full_name

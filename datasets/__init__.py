@@ -5,7 +5,7 @@
 >>> yacht.x.shape, len(yacht.splits)
 ((308, 6), 20)
 
-A package adds a set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
+Another package adds a data set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
 """
 
 from lockstep_bench.datasets.errors import (

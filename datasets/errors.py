@@ -21,7 +21,7 @@ class UnknownDataset(LookupError):
 
 
 class Unavailable(Exception):
-    """A registered set cannot be used now: `reason` says why, `remedy` what to do about it."""
+    """A registered data set cannot be used now: `reason` says why, `remedy` what to do about it."""
 
     def __init__(self, name: str, reason: str, remedy: str):
         super().__init__(name, reason, remedy)
@@ -32,11 +32,11 @@ class Unavailable(Exception):
 
 
 class Unreachable(Unavailable):
-    """The server that publishes the files does not answer; other sets from this server would fail as well."""
+    """The server that publishes a data set's files does not answer; its other data sets would fail as well."""
 
 
 class BrokenDataset(Unavailable):
-    """The code that provides a set cannot be imported or run, or contradicts the description of the set."""
+    """The code that provides a data set cannot be imported or run, or its arrays contradict its description."""
 
 
 class InvalidTable(ValueError):
@@ -48,7 +48,7 @@ class InvalidFolder(ValueError):
 
 
 class Fault(Exception):
-    """A file of a set is missing, or differs from the published one."""
+    """A file of a data set is missing, or differs from the published one."""
 
     def __init__(self, file: "File", state: Literal["missing", "damaged"], detail: str):
         super().__init__(file, state, detail)
@@ -67,7 +67,7 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 
 def in_words(error: BaseException) -> str:
-    """Return class and text of an error of another package's code, which may be of any kind."""
+    """Return an error of another package's code as text: its class and its message."""
     try:
         # A surrogate, as in the name of a file that is not UTF-8, cannot be printed.
         return f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Loading: verified files become read-only arrays."""
+"""Loading of data sets and pretrained weights: files are verified, then read into arrays."""
 
 import os
 from typing import TYPE_CHECKING
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
     """Load a data set from the data folder, without network access.
 
-    Every file is compared with its pinned digest before it is parsed.
+    Every file is compared with its known checksum before it is parsed.
 
     Args:
-        name: registered name.
+        name: registered name of the data set.
         data_dir: data folder; see `datasets.data_dir`.
 
     Raises:
         UnknownDataset: no set is registered under this name.
         Unavailable: files are missing or differ from the published ones.
-        BrokenDataset: the reader of the set fails or contradicts the description of the set.
+        BrokenDataset: the function that reads the data set fails, or its arrays contradict the data set's description.
     """
     source, folder = entry(name), data_folder.data_dir(data_dir)
     # Checked first, so that the error about a set that was never fetched counts all files and not only the first.
@@ -54,7 +54,7 @@ def load_weights(name: str, data_dir: str | os.PathLike[str] | None = None) -> d
 
     Raises:
         UnknownDataset: nothing is registered under this name.
-        ValueError: the name is that of a data set.
+        ValueError: the name belongs to a data set.
         Unavailable: the file is missing or differs from the published one.
     """
     source, folder = published(name), data_folder.data_dir(data_dir)

@@ -1,4 +1,4 @@
-"""A data set as the fits of one split get it: nothing in it depends on rows that the split does not train on."""
+"""A data set as the fits of one split see it, without information from rows that the split does not train on."""
 
 from dataclasses import replace
 
@@ -7,11 +7,11 @@ from lockstep_bench.datasets.standardise import noise_precisions
 
 
 def source_of_split(source: Source, dataset: Dataset, number: int) -> Source:
-    """Return the description of a set with the inputs of a split, and the range of the noise precision there.
+    """Return a data set's description for one split: its number of inputs and its search range of the noise precision.
 
     Args:
-        source: description of the set.
-        dataset: arrays of the set.
+        source: description of the data set.
+        dataset: arrays of the data set.
         number: number of the split.
     """
     split = dataset.splits[number]
@@ -23,7 +23,7 @@ def source_of_split(source: Source, dataset: Dataset, number: int) -> Source:
 
 
 def dataset_of_split(dataset: Dataset, number: int) -> Dataset:
-    """Return a data set whose features are the inputs of a split; all other splits have the same inputs then."""
+    """Return the data set with only the features that are inputs of split `number`, for all its splits."""
     inputs = dataset.splits[number].inputs
     if inputs is None:
         return dataset

@@ -1,4 +1,4 @@
-"""Images of one set, converted for a model that was fitted to another: out of distribution, or shifted."""
+"""Images of one data set, converted to the input shape of a model that was fitted to another data set."""
 
 import os
 
@@ -15,15 +15,16 @@ PARTNERS = {"cifar10": "stl10", "cifar10-jpeg": "stl10", "stl10": "cifar10"}
 
 
 def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLike[str] | None = None) -> np.ndarray:
-    """Load the test images of a set in the shape of another set, uint8 (n, C * H * W).
+    """Load the test images of a data set, converted to another image shape, uint8 (n, C * H * W).
 
     Args:
-        name: set of images, as in `Source.ood_groups`; all its images are returned if the set has no splits.
-        like: shape (C, H, W) of the result, by the rules of `as_images`.
+        name: name of an image data set, as in `Source.ood_groups`. If the data set has no splits, all its images are
+            returned.
+        like: image shape (C, H, W) of the result; `as_images` converts.
         data_dir: data folder; see `datasets.data_dir`.
 
     Raises:
-        ValueError: the set does not consist of images. The errors of `load` may be raised as well.
+        ValueError: the data set does not consist of images. The errors of `load` may be raised as well.
     """
     image = entry(name).image
     if image is None:
@@ -32,22 +33,22 @@ def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLik
 
 
 def partner(name: str) -> str | None:
-    """Return the set of other photographs of the same classes, taken elsewhere, or None."""
+    """Return the name of the partner data set, with other photographs of the same classes, or None if there is none."""
     return PARTNERS.get(name)
 
 
 def partner_images(name: str, data_dir: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Load the test images of the partner set that show a class of the set `name`.
+    """Load those test images of the partner of data set `name` that show one of its classes.
 
     Args:
-        name: set of images that has a `partner`.
+        name: image data set that has a `partner`.
         data_dir: data folder; see `datasets.data_dir`.
 
     Returns:
-        Images uint8 (n, C * H * W) in the shape of the set `name`, and labels float64 (n,) in its class numbers.
+        Images uint8 (n, C * H * W) in the shape of the data set `name`, and labels float64 (n,) in its class numbers.
 
     Raises:
-        ValueError: the set has no partner. The errors of `load` may be raised as well.
+        ValueError: the data set has no partner. The errors of `load` may be raised as well.
     """
     other = partner(name)
     if other is None:
@@ -61,12 +62,12 @@ def partner_images(name: str, data_dir: str | os.PathLike[str] | None = None) ->
 
 
 def matched_labels(y: np.ndarray, name: str, like: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the set `name` that show a class of the set `like`, and that class's number in `like`.
+    """Return the rows of data set `name` that show a class of data set `like`, and their class numbers in `like`.
 
-    STL-10's class "car" is CIFAR-10's "automobile". STL-10's monkeys and CIFAR-10's frogs have no counterpart.
+    STL-10's class "car" matches CIFAR-10's "automobile". STL-10's monkeys and CIFAR-10's frogs have no counterpart.
 
     Args:
-        y: class numbers (N,) of the set `name`.
+        y: class numbers (N,) of all rows of data set `name`.
         name: "stl10", "cifar10" or "cifar10-jpeg".
         like: another of these names.
 

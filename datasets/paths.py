@@ -1,4 +1,4 @@
-"""Paths that a person gives: what is there is found out before anything is opened or made."""
+"""Checks of paths that a person gives, made before anything is opened or created."""
 
 import errno
 import stat
@@ -8,10 +8,10 @@ LONGEST = 200  # characters of a path that a message shows
 
 
 def regular(path: Path) -> Path:
-    """Return the path of a regular file, or of a link to one. Whoever opens a pipe may wait for ever.
+    """Return the path if it is a regular file or a link to one; opening a pipe, for example, could block for ever.
 
     Raises:
-        OSError: there is no regular file; `strerror` says why.
+        OSError: the path is not a regular file; `strerror` says why.
     """
     if not stat.S_ISREG(_mode(path)):
         raise OSError(errno.EINVAL, "it is a folder, pipe or device, not a file", str(path))
@@ -19,10 +19,10 @@ def regular(path: Path) -> Path:
 
 
 def nearest_folder(path: Path) -> Path:
-    """Return the path of a folder; where it has yet to be made, the nearest folder above it.
+    """Return the path of a folder, or of the nearest existing folder above it if it does not exist yet.
 
     Raises:
-        OSError: there is no folder, and none can be made; `strerror` says why.
+        OSError: the path is not a folder, and no folder can be created there; `strerror` says why.
     """
     for place in (path, *path.absolute().parents):
         try:
@@ -38,7 +38,7 @@ def nearest_folder(path: Path) -> Path:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a message shows it: of a very long one its beginning and its end."""
+    """Return a path as text for a message; a very long path is cut in the middle."""
     text, half = str(path), LONGEST // 2
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 

@@ -14,16 +14,17 @@ from numpy.typing import ArrayLike, DTypeLike
 
 
 class File(NamedTuple):
-    """One published file, pinned by its digest.
+    """One published file, with the checksum that its contents must have.
 
     Attributes:
-        path: relative path with forward slashes, below the source's folder. Unless the file is `within` another one,
-            its address is the source's base URL followed by `address`, or by this path.
+        path: relative path with forward slashes, below the data set's folder. Unless the file is `within` another file,
+            its download address is the data set's base URL followed by `address`, or by this path if `address` is "".
         bytes: size; None where nobody has published it.
         sha256: hex digest; "" where only the MD5 is published.
-        md5: hex digest, for publishers that give no better one.
-        within: archive that the file is published in: a .tar.gz that holds it under the same path, or its own .gz.
-        address: continuation of the base URL, if that is not `path`.
+        md5: hex digest, for files whose publisher gives no SHA-256.
+        within: archive in which the file is published: a .tar.gz that contains it under the same path, or a .gz of this
+            file alone.
+        address: text appended to the base URL, if it is not `path`.
     """
 
     path: str
@@ -35,7 +36,7 @@ class File(NamedTuple):
 
     @property
     def checksum(self) -> tuple[str, str] | None:
-        """Name of the hash algorithm in `hashlib` and hex digest; None for a file that is not pinned."""
+        """Name of the hash algorithm in `hashlib`, and the hex digest; None for a file without a known checksum."""
         if self.sha256:
             return "sha256", self.sha256
         return ("md5", self.md5) if self.md5 else None
@@ -46,12 +47,13 @@ class Split:
     """Rows for training, testing and validation: 0-based, disjoint, read-only.
 
     Attributes:
-        train: int64 (N_train,).
-        test: int64 (N_test,).
-        validation: int64 (N_validation,); (0,) for a set without fixed validation rows, whose tuner cuts folds from the
-            train rows.
-        feature: column of x whose values decide which rows test (`Source.along_features`); None for other splits.
-        inputs: int64 (P',), columns of x that are the inputs of the split's fits; None for all.
+        train: int64 (N_train,), rows to train on.
+        test: int64 (N_test,), rows to test on.
+        validation: int64 (N_validation,), rows to tune on; (0,) for a data set without fixed validation rows, which is
+            tuned by cross-validation on the training rows.
+        feature: column of x whose values decide which rows are test rows (`Source.along_features`); None for other
+            splits.
+        inputs: int64 (P',), columns of x that fits of this split use as inputs; None for all columns.
     """
 
     train: np.ndarray
@@ -79,7 +81,7 @@ class Split:
 class Dataset:
     """A loaded data set: read-only arrays in original units, with the fixed splits.
 
-    Pixels are not copied, because they may fill half of the memory; the caller must not write to that array again.
+    An array of pixels is not copied, because it may fill half of the memory. The caller must not change it afterwards.
 
     Attributes:
         name: key in the registry.
@@ -174,14 +176,14 @@ ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # 
 
 
 class Contents(Mapping[str, bytes]):
-    """Verified contents of the files of a data set, by `File.path`; the argument of `Source.read`."""
+    """Verified contents of a data set's files, path (`File.path`) -> bytes; the argument of `Source.read`."""
 
     @abstractmethod
     def folder(self) -> Path:
-        """Verify every file and return the folder of the set, for libraries that open files themselves.
+        """Verify every file and return the data set's folder, for libraries that open files themselves.
 
         Returns:
-            The folder that the paths of the files continue.
+            The folder to which the paths of the files are relative.
 
         Raises:
             Fault: a file is missing or differs from the published one.
@@ -194,18 +196,19 @@ OOD_GROUPS = ("near", "far")
 
 
 class Model(NamedTuple):
-    """A Bayesian model with a known or sampled reference posterior, which methods approximate.
+    """A Bayesian model whose true posterior is known or sampled; methods are compared with this reference posterior.
 
     Attributes:
         prior_precision: alpha of the prior N(0, I / alpha) over the weights.
-        noise_precision: beta, in original target units; None for classification. If both precisions are None, they
-            maximise the evidence.
-        hidden: units of each hidden layer of a network with biases; () for a linear model without bias.
-        standardise: whether the training rows standardise the features and centre the targets.
-        effort: factor on the protocol's number of epochs, for sets that a paper trains longer.
-        bias: whether a linear regression has a bias, the last weight. Methods give it the prior of the other weights;
-            the reference posterior gives it a flat one, as BayesianRidge does. For the bias, only the means are
-            compared.
+        noise_precision: beta, in original target units; None for classification. If both precisions are None, the
+            values that maximise the evidence are used.
+        hidden: number of units of each hidden layer of a network with biases; () for a linear model, without bias
+            unless `bias`.
+        standardise: whether to standardise the features and centre the targets, by the statistics of the training rows.
+        effort: factor on the protocol's number of epochs, for data sets that a paper trains longer.
+        bias: whether a linear regression has a bias, the last weight. Methods give the bias the same prior as the other
+            weights. The reference posterior gives it a flat prior, as scikit-learn's BayesianRidge does. For the bias,
+            only posterior means are compared.
     """
 
     prior_precision: float | None
@@ -218,50 +221,51 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Description of a data set, available before the set is loaded.
+    """Description of a data set, available before the data are loaded.
 
     Attributes:
         name: key in the registry, in lower case.
         title: display name.
-        n_rows: N; checked at loading.
-        n_features: P; checked at loading.
+        n_rows: N, the number of rows; checked at loading.
+        n_features: P, the number of features; checked at loading.
         n_splits: number of fixed splits; checked at loading.
         origin: who collected the data, and where they were published.
         licence: licence as stated by the publisher.
         read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to
             (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
-        split_scheme: what the splits share, one of `SPLIT_SCHEMES`; tests over splits depend on it.
-        rows_of: name of the set whose rows and features these are, where only the splits are others; "" otherwise.
-        flagged: why a split does not test what its scheme says, by number, such as "no real gap". Such splits are run
-            only if they are named, and are not ranked.
+        split_scheme: how the splits are related, a key of `SPLIT_SCHEMES`; statistical tests over splits depend on it.
+        rows_of: name of another data set that has the same rows and features, and differs only in its splits; "" if
+            there is none.
+        flagged: split number -> reason why the split does not test what its scheme says, such as "no real gap". Such
+            splits are run only if the user asks for them, and are left out of rankings.
         task: "regression", "binary" or "multiclass".
         n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass task, None for a regression.
         n_ood: number of out-of-distribution rows; checked at loading.
-        suites: names of the suites that run the set.
+        suites: names of the suites (collections of data sets) that contain this data set.
         noise_precisions: plausible range of 1 / noise variance for a regression, in original target units; tuning
-            searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns
-            where the range does not suit the targets. None gives each split the range `noise_precisions` of its
-            training targets.
+            searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns if
+            the range does not suit the targets. With None, each split's range is computed from its training targets by
+            `datasets.standardise.noise_precisions`.
         impute: "median" if x may hold NaN: each fit fills them with the medians of its own training rows. "" otherwise.
-        command: options of `run_all.py` that give the set, where no package registers it.
-        model: model of the reference posterior, for suites that compare with one.
-        files: the pinned files; () for a set that comes with an installed package.
+        command: options of `run_all.py` that select this data set, if it is a user's table that no package registers.
+        model: model of the reference posterior, for suites that compare posteriors with it.
+        files: the files with their checksums; () for a data set that comes with an installed package.
         folder: folder of the files below the data folder.
-        base_url: https address that the paths of the files continue.
-        image: channels, height and width (C, H, W) of a set of images; n_features is then C * H * W.
-        mirrored: whether training images are mirrored and shifted at random. Set this where mirrored and shifted images
-            show the same class just as naturally.
-        ood_groups: names of other image sets that share no class with this one: under "near" for the same kind of
-            picture, under "far" for another kind.
-        validation_ood: names of further such image sets for tuning. None of them is in `ood_groups`, so no choice is
+        base_url: https address to which the paths of the files are appended.
+        image: channels, height and width (C, H, W) of the images of an image data set; n_features is then C * H * W.
+        mirrored: whether training images are mirrored and shifted at random. This suits data sets whose classes stay
+            the same under these changes.
+        ood_groups: names of other image data sets that share no class with this one, for tests of OOD detection. Those
+            under "near" show the same kind of picture, those under "far" another kind.
+        validation_ood: names of further such data sets for tuning. None of them is in `ood_groups`, so no choice is
             made on test data.
-        by_hand: what a person must do to get the files, where they cannot be downloaded.
-        listing: function from the folder of the set to the files expected there, for files without published digests;
+        by_hand: instructions to get files that cannot be downloaded; "" otherwise.
+        listing: function from the data set's folder to the files expected there, for files without published checksums;
             `files` is then (). May raise `Fault`.
 
     Raises:
-        ValueError: a field holds what it cannot, or fields contradict each other, such as the task and the number of
+        ValueError: a field has an impossible value, or fields contradict each other, such as the task and the number of
             classes.
     """
 
@@ -338,17 +342,17 @@ class Source:
 
     @property
     def along_features(self) -> bool:
-        """True if each split is along another feature, `Split.feature`."""
+        """True if each split divides the rows by the values of a different feature, `Split.feature`."""
         return self.split_scheme in ("gaps", "tails")
 
     @property
     def splits_in_words(self) -> str:
-        """Number of splits, with that of flagged ones."""
+        """Number of splits as text, with the number of flagged splits."""
         return f"{self.n_splits} ({len(self.flagged)} flagged)" if self.flagged else str(self.n_splits)
 
     @property
     def flags_in_words(self) -> tuple[str, ...]:
-        """A sentence for each reason why splits are flagged."""
+        """A sentence for each reason in `flagged`, with the splits that it applies to."""
         by_reason: dict[str, list[str]] = {}
         for split, reason in self.flagged.items():
             by_reason.setdefault(reason, []).append(str(split))
@@ -359,7 +363,7 @@ class Source:
 
     @property
     def needs_download(self) -> bool:
-        """True if the set consists of files that are not installed with a package."""
+        """True if the data set has files that do not come with an installed package."""
         return bool(self.files or self.listing)
 
 

@@ -1,11 +1,12 @@
-"""Registry of data sets: built-in sets, own tables, and sets of installed packages, which are imported when first used.
+"""Registry of data sets: built-in ones, users' own tables, and those of installed packages.
 
-A package adds a set by an entry point of the group `lockstep_bench.datasets` whose target is a `datasets.Source`:
+Packages are imported when one of their data sets is first used. A package adds a data set by an entry point of the
+group `lockstep_bench.datasets` whose target is a `datasets.Source`:
 
     [project.entry-points."lockstep_bench.datasets"]
     my-set = "my_package.my_set:SOURCE"
 
-A user's own table is registered by `add`, for this process and those that it starts.
+A user's own table is registered by `add`, for this process and its child processes.
 """
 
 import json
@@ -64,14 +65,14 @@ def _own() -> dict[str, Source]:
 
 
 def add(table: Table) -> None:
-    """Register a user's own table, in this process and in those that it starts."""
+    """Register a user's own table, in this process and its child processes."""
     given = json.loads(os.environ.get(VARIABLE, "[]"))
     os.environ[VARIABLE] = json.dumps([*given, table.to_json()])
 
 
 @contextmanager
 def added(tables: Iterable[Table]) -> Iterator[None]:
-    """Register own tables whose names are free, until the end of the `with` block."""
+    """Register users' own tables until the end of the `with` block; tables whose names are taken are skipped."""
     before = os.environ.get(VARIABLE)
     try:
         for table in tables:
@@ -85,22 +86,22 @@ def added(tables: Iterable[Table]) -> Iterator[None]:
 
 
 def provider(name: str) -> str:
-    """Return where a set or trained weights come from: "built in", "own table", or the module of a package."""
+    """Return the origin of a data set or pretrained weights: "built in", "own table", or the module of a package."""
     if name in _built_in() or name in WEIGHTS:
         return "built in"
     return "own table" if name in _own() else " and ".join(point.module for point in _foreign()[name])
 
 
 def names() -> tuple[str, ...]:
-    """Return all registered names: built-in sets, then own tables, then those of entry points, alphabetically."""
+    """Return the names of all data sets: built-in ones, then users' tables, then those of packages by alphabet."""
     return tuple(_built_in() | _own() | _foreign())
 
 
 def entry(name: str) -> Source:
-    """Return the description of a data set, without loading the set.
+    """Return the description of a data set, without loading the data.
 
     Args:
-        name: registered name.
+        name: registered name of the data set.
 
     Raises:
         UnknownDataset: no set is registered under this name.
@@ -127,7 +128,7 @@ def published(name: str) -> Published:
 
 
 def problems() -> tuple[BrokenDataset, ...]:
-    """Import every entry point of installed packages and return the errors."""
+    """Import all data sets of installed packages and return the errors that occur."""
     errors = []
     for name, points in _foreign().items():
         try:

@@ -1,6 +1,6 @@
-"""Splits and folds of sets whose publishers fixed none: random ones, and those along a feature.
+"""Splits and folds for data sets without published ones: random splits, and splits along a feature.
 
-Every rule starts from one permutation of range(N): the order that sorts N raw 64-bit draws of PCG64. numpy guarantees
+All of them start from a permutation of range(N): the order that sorts N raw 64-bit draws of PCG64. numpy guarantees
 that stream for a given seed; `Generator.permutation` may change between versions.
 """
 
@@ -31,8 +31,8 @@ def fixed_splits(
         n_rows: N.
         n_splits: number of splits.
         seed: non-negative integer.
-        test_fraction: share of the rows in the test part.
-        validation_fraction: share of the rows in the validation part.
+        test_fraction: fraction of the rows in the test part.
+        validation_fraction: fraction of the rows in the validation part.
     """
     n_known = n_rows - round(n_rows * test_fraction)
     n_train = n_known - round(n_rows * validation_fraction)
@@ -47,11 +47,11 @@ def held_out_splits(n_known: int, n_test: int, n_splits: int, seed: int, fractio
     [seed, k], and trains on the others.
 
     Args:
-        n_known: number of rows outside the test part, which come first.
-        n_test: number of test rows, which follow them.
+        n_known: number of rows outside the test part; these are rows 0 to n_known - 1.
+        n_test: number of test rows, which come after the others.
         n_splits: number of splits.
         seed: non-negative integer.
-        fraction: share of the n_known rows in the validation part.
+        fraction: fraction of the n_known rows in the validation part.
     """
     n_train = n_known - round(n_known * fraction)
     orders = (permutation(n_known, [seed, split]) for split in range(n_splits))
@@ -79,19 +79,19 @@ def folds(n_rows: int, n_folds: int, seed: int) -> list[np.ndarray]:
 
 
 def block_folds(values: np.ndarray, n_folds: int, seed: int, outer: bool) -> list[np.ndarray]:
-    """Return parts for validation along a feature, each a third of the rows, which may overlap.
+    """Return validation parts along a feature: blocks of rows with similar values, which may overlap.
 
-    The rows are sorted by their value (`sorted_by`). A window of them moves up in n_folds equal steps. For gaps, the
-    window holds a third of the rows and is held out; at its lowest and highest place a sixth of the rows remains
-    beyond it. For tails, the window holds two thirds of the rows and is trained on, from the lowest place to the
-    highest, and what lies below and above it is held out. For an odd number of folds the one in the middle therefore
-    divides the rows as the splits themselves divide the rows of the set.
+    The rows are sorted by their value (`sorted_by`). A window moves over the sorted rows, one position for each fold.
+    For gaps, the window covers a third of the rows, and these are held out. At its lowest and highest position a sixth
+    of the rows remains outside, below or above it. For tails, the window covers two thirds of the rows and is trained
+    on; the rows below and above it are held out. It moves from the lowest to the highest rows. With an odd number of
+    folds, the middle fold divides the training rows in the same way as a gap or tail split divides all rows.
 
     Args:
-        values: (N,), the feature of each row; N is at least 6 and n_folds.
+        values: (N,), the feature's value in each row; N is at least 6 and at least n_folds.
         n_folds: number of folds, at least 2.
         seed: non-negative integer; decides the order of equal values.
-        outer: True for tails, False for gaps.
+        outer: True to hold out tails, False to hold out gaps.
 
     Returns:
         n_folds int64 arrays of N // 3 positions in `values`, in ascending order of the value.
@@ -112,13 +112,13 @@ def block_folds(values: np.ndarray, n_folds: int, seed: int, outer: bool) -> lis
 
 
 def tail_split(values: np.ndarray, feature: int, seed: int | Sequence[int]) -> Split:
-    """Return the split that tests on the outer sixths of the rows sorted by a feature (`sorted_by`).
+    """Return the split that tests on the lowest and the highest sixth of the rows, sorted by a feature (`sorted_by`).
 
     Args:
-        values: (N,), the feature of each row. The lowest ceil(N / 6) rows and the highest ceil(N / 6) are the test
-            part; all others train.
-        feature: column of the feature.
-        seed: seed of the order of equal values.
+        values: (N,), the feature's value in each row. The ceil(N / 6) rows with the lowest values and the ceil(N / 6)
+            with the highest are the test part; all others are for training.
+        feature: column number of the feature.
+        seed: seed that decides the order of equal values.
     """
     order, sixth = sorted_by(values, seed), -(-len(values) // 6)
     return Split(order[sixth:-sixth], np.concatenate([order[:sixth], order[-sixth:]]), feature=feature)

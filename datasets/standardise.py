@@ -1,4 +1,4 @@
-"""Standardisation by the statistics of only the training rows."""
+"""Standardisation of features and targets by the mean and standard deviation of the training rows alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -14,8 +14,8 @@ class Standardisation(NamedTuple):
     """The affine map z = (v - mean) / scale, per column.
 
     Attributes:
-        mean: mean, (P,) for values (N, P) and () for values (N,).
-        scale: positive, with the shape of mean, in units of the values.
+        mean: (P,) for values (N, P), and () for values (N,).
+        scale: positive, with the shape of `mean`, in units of the values.
     """
 
     mean: np.ndarray
@@ -54,7 +54,8 @@ class Standardisation(NamedTuple):
             n_channels: number of channels.
 
         Returns:
-            Arrays (P,), equal within a channel; the scale of a constant channel is 1.
+            The map, with `mean` and `scale` of shape (P,), equal within a channel; the scale of a constant channel is
+                1.
 
         Raises:
             ValueError: there are no rows.
@@ -76,8 +77,8 @@ class Standardisation(NamedTuple):
 def noise_precisions(y: np.ndarray) -> tuple[float, float]:
     """Return the range of the noise precision to search, in original target units, for targets y (N,).
 
-    The range is `NOISE_PRECISIONS` / sd(y)^2. Those of the built-in sets begin at 0.4 to 2.9 / sd(y)^2 and end at 37 to
-    291 / sd(y)^2. Targets that are all equal have the range of targets with sd 1.
+    The range is `NOISE_PRECISIONS` / sd(y)^2. (The ranges of built-in data sets begin at 0.4 to 2.9 / sd(y)^2 and end
+    at 37 to 291 / sd(y)^2.) If all targets are equal, sd(y) is taken as 1.
     """
     variance = float(Standardisation.of(y, np.arange(len(y))).scale) ** 2
     low, high = NOISE_PRECISIONS

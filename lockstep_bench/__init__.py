@@ -1,8 +1,8 @@
 """Lockstep Bench: a benchmark of approximate Bayesian inference for neural networks.
 
-The packages are `lockstep_bench.bench`, `.methods`, `.datasets` and `.leaderboards`; an adapter imports from
-`lockstep_bench.methods.api`. In a checkout the four folders stand beside this one, which has links to them. Where links
-are plain files, as in a clone on Windows, Python finds the packages through `__path__`.
+The packages are `lockstep_bench.bench`, `.methods`, `.datasets` and `.leaderboards`; a third-party method imports from
+`lockstep_bench.methods.api`. In a checkout, the folders of these four packages lie beside this one, which has symbolic
+links to them. Where links become plain files, as in a clone on Windows, Python finds the packages through `__path__`.
 """
 
 from pathlib import Path

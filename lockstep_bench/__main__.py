@@ -1,7 +1,6 @@
-"""All commands under one name: `lockstep-bench run|datasets|methods|leaderboards|rescore`.
+"""The command line `lockstep-bench run|datasets|methods|leaderboards|rescore`, or `python -m lockstep_bench`.
 
-`python -m lockstep_bench` does the same.
-A command is imported when it is asked for, so that `--help` answers at once.
+The code of a command is imported only when the command is called, so that `--help` answers at once.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The one import name: modules of a checkout are imported as `lockstep_bench.methods`, never as `methods`."""
+"""Check that modules of a checkout are imported under their full name, `lockstep_bench.methods`, never `methods`."""
 
 import sys
 
@@ -9,7 +9,7 @@ COMMANDS = (
 
 
 def require_full_name(name: str) -> None:
-    """Refuse to import a package of a checkout by the name of its folder.
+    """Raise an error if a package of a checkout is imported by the name of its folder, without `lockstep_bench.`.
 
     Two names would give two copies of each class, and `datasets` is also Hugging Face's. `python -m methods` is
     allowed: while Python looks for the module, `sys.argv[0]` is "-m". `bench` has no commands.
@@ -18,7 +18,7 @@ def require_full_name(name: str) -> None:
         name: `__name__` of a package's `__init__.py`.
 
     Raises:
-        ImportError: If the name has no prefix.
+        ImportError: the name does not begin with `lockstep_bench.`.
     """
     if sys.argv[:1] == ["-m"]:
         if name == "bench":

@@ -1,7 +1,7 @@
 """Approximate-inference methods for neural networks: one file per method, and the contract in `base.py`.
 
-Imports nothing of `bench`, `datasets` or `leaderboards`. `names`, `describe` and `card` work without importing torch;
-`get` imports the method.
+This package imports nothing from `bench`, `datasets` or `leaderboards`. The functions `names`, `describe` and `card` do
+not import torch; `get` imports the method that it returns.
 """
 
 from lockstep_bench.full_name import require_full_name

@@ -1,4 +1,8 @@
-"""`python -m methods`: runs `lockstep_bench.commands.methods`, which stands above this package, as checks train."""
+"""`python -m methods`: runs the command line in `lockstep_bench.commands.methods`.
+
+The command line lies outside this package because its command `check` trains methods with `bench`, which `methods` must
+not import.
+"""
 
 from runpy import run_module
 

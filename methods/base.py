@@ -60,7 +60,7 @@ COVARIANCES = {
 
 
 class Described:
-    """Facts about a method beside its mathematics. An adapter says it in its class, our methods in `cards.toml`.
+    """Facts about a method besides its mathematics, as class attributes; built-in methods get them from `cards.toml`.
 
     Attributes:
         name: key in the registry.
@@ -68,15 +68,16 @@ class Described:
         paper: reference.
         suites: suites that include the method by default; in others it must be requested by name.
         limits: further limits, for people: "networks of up to 2,000 weights".
-        covariance: Gaussians that can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
-            spread with that of the best of them.
-        mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
-            not. `check` compares neither mean nor spread if there is a reason.
-        spread_caveat: why its spread differs by design from the exact one: "a point estimate". `check` still compares
-            the mean.
-        wide_ranges: hyper-parameters that `wide_space` gives other ranges than the usual wide ones.
-        image_ranges: hyper-parameters that `image_space` gives other ranges than the usual ones for images.
-        options: arguments of the constructor that the method's name gave, as in "mfvi(tempering=0.1)".
+        covariance: a key of `COVARIANCES`: the kind of covariance that the method's Gaussian posterior can have.
+            `check` fits a linear model and compares the spread with that of the best Gaussian of this kind.
+        mean_caveat: reason why the method's posterior mean of a linear model differs by design from the exact mean;
+            empty if they agree. If a reason is given, `check` compares neither mean nor spread.
+        spread_caveat: reason why the posterior's spread differs by design from the exact spread, as in "a point
+            estimate"; empty if they agree. If a reason is given, `check` compares only the mean.
+        wide_ranges: ranges of single hyper-parameters in `wide_space`, where its default ranges do not suit the method.
+        image_ranges: ranges of single hyper-parameters in `image_space`, where its default ranges do not suit the
+            method.
+        options: constructor arguments that the user wrote in the method's name, as in "mfvi(tempering=0.1)".
     """
 
     name: str
@@ -97,11 +98,12 @@ class Method(Described, ABC):
 
     Attributes:
         batches_per_update: L, number of minibatches per update; an epoch has L times fewer updates.
-        full_batch: whether every update gets all training rows at once, as a single minibatch (`Batch.present`). Their
-            order is random, of each member its own, and the same at every update.
-        members: number of independent fits, each with its seed and order of minibatches; their predictives are pooled.
-        chains: whether each member is a Markov chain. `sample` then returns its draws in their order, all of them where
-            at least as many are asked for.
+        full_batch: whether every update gets all training rows at once, as a single minibatch (`Batch.present`). Each
+            member has its own random order of the rows, which is the same at every update.
+        members: number of independent fits that make up the method. Each has its own seed and order of minibatches;
+            their predictives are pooled.
+        chains: whether each member is a Markov chain. `sample` then returns the chain's draws in their order, and all
+            of them if `n_samples` is at least their number.
         joint: whether sample s of the predictive is one function at all test points, so that the samples have a joint
             distribution of labels. False for closed forms that give each point its own distribution.
         likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
@@ -109,10 +111,10 @@ class Method(Described, ABC):
         one_pass: whether `predict` evaluates the network at x once for any number of samples. A large network then
             predicts with all samples in one call; otherwise there is one call per sample.
         constant_rate: whether the learning rate must not be scheduled. True if the method relies on SGD at a constant
-            rate, or if the rate has another role besides that of a step length.
+            rate, or if the rate is more than a step length.
         stackable: False if fits must run one by one, as for a wrapper of another library.
         deterministic: whether a fit and its predictions draw no random numbers, so that no seed changes them.
-        mean_network: whether to predict with the posterior mean only, for methods that can.
+        mean_network: whether to predict with the posterior mean of the weights alone, in methods that support it.
         weight_posterior: whether the method approximates the posterior of the network's weights under the prior
             N(0, I / prior_precision), so that it can be compared with the exact one.
     """
@@ -146,11 +148,11 @@ class Method(Described, ABC):
         """Return the hyper-parameters to tune, in the ranges of the method's paper: name -> Optuna distribution."""
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """Return the search space in ranges wide enough for a fair comparison on any data set."""
+        """Return the hyper-parameters to tune, in ranges wide enough for a fair comparison on any data set."""
         return {**widened(self.search_space(task)), **self.wide_ranges}
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """Return the search space for image classifiers; without tuning, the middle of each range is taken.
+        """Return the search space for image classifiers. Runs that do not tune take the middle of each range.
 
         Networks that start from trained weights (`task.pretrained`) have other ranges.
         """
@@ -165,7 +167,7 @@ class Method(Described, ABC):
         return task.network
 
     def excludes(self, task: Task) -> str | None:
-        """Return why the method cannot be used on a task, in a few words, or None if it can."""
+        """Return the reason why the method cannot be used on a task, in a few words, or None if it can."""
         kind = task.likelihood.kind
         return None if kind in self.likelihoods else f"no {kind} likelihood"
 
@@ -173,12 +175,12 @@ class Method(Described, ABC):
         """Return the method with settings for a task; by default the method itself.
 
         Deep networks of images need other settings than small ones: a start near trained weights, small variances, a
-        divergence that grows during training. The engine asks for the method of its task before anything else.
+        divergence that grows during training. The engine calls this first, and trains the method that is returned.
         """
         return self
 
     def changed(self, **settings: Any) -> Self:
-        """Return a copy with other values of attributes, except for those that `options` gives."""
+        """Return a copy with changed attributes, except those that the user set in the method's name (`options`)."""
         suited = copy(self)
         for name in settings.keys() - self.options.keys():
             setattr(suited, name, settings[name])
@@ -191,16 +193,17 @@ class Method(Described, ABC):
         return method
 
     def proxy(self) -> "Method":
-        """Return a cheaper method that ranks hyper-parameters alike, to be trained in tuning; by default itself."""
+        """Return a cheaper method for tuning, whose scores rank hyper-parameters alike; by default this method."""
         return self
 
     def updates(self, plan: Plan) -> int:
         """Return the number of updates of a fit; by default as many as the protocol plans.
 
-        A chain has a length of its own, because a protocol's budget is that of an optimiser.
+        Methods that run Markov chains override this, because a protocol's number of epochs is meant for optimisers.
 
         Args:
-            plan: plan of the protocol, with its minibatches, also for a method of full batches.
+            plan: plan of the protocol. It counts updates on the protocol's minibatches, even if the method uses full
+                batches.
         """
         return plan.n_updates
 
@@ -219,26 +222,29 @@ class Method(Described, ABC):
 
     @abstractmethod
     def update(self, problem: Problem, state: Any, batch: Batch, noise: Noise, step: Step) -> Any:
-        """Return the state after one more update on `batch`, which holds `batches_per_update` minibatches.
+        """Return the state after one more update, on the `batches_per_update` minibatches in `batch`.
 
-        A method may return a pair instead: the state, and a dictionary of diagnostics to record along training: name ->
-        tensor (). From "objective", which is minimised, or "elbo", which is maximised, rows say whether a fit has
-        converged. Both are in nats for all training rows, with the full weight of every term that is annealed.
+        A method may return a pair instead: the state, and a dictionary of diagnostics to record during training, name
+        -> tensor (). The engine judges convergence by the diagnostic "objective", which is minimised, or "elbo", which
+        is maximised. Both are in nats for all training rows; annealed terms count with their full weight.
         """
 
     def sweep(self, problem: Problem, state: Any, rows: Sweep) -> Any:
-        """Return the state after a part of one exact pass over the training rows; called for each part if `sweeps`."""
+        """Return the state after a part of one pass over all training rows.
+
+        If `sweeps` is true, the engine makes this pass after the last update, and calls `sweep` for each part.
+        """
         raise NotImplementedError(f"{type(self).__name__} declares `sweeps` and must override `sweep`")
 
     def finish(self, problem: Problem, state: Any) -> Any:
-        """Return the posterior, a pytree of tensors: what prediction needs of the last state; by default all of it."""
+        """Return the posterior, a pytree of the tensors that prediction needs; by default the whole last state."""
         return state
 
     def diagnostics(self, problem: Problem, posterior: Any) -> dict[str, Tensor]:
-        """Return what to record of the final fit besides its predictions: name -> tensor ().
+        """Return further results of the final fit to record, besides its predictions: name -> tensor ().
 
-        If `kl` is among them, the divergence of the posterior from the prior in nats per training example, an estimate
-        of the ELBO is recorded with it as `elbo`, and `tempered_elbo` with `tempered_kl`.
+        The name `kl` is for the divergence of the posterior from the prior, in nats per training example. From it the
+        engine estimates the ELBO and records it as `elbo`. Likewise `tempered_kl` gives `tempered_elbo`.
         """
         return {}
 
@@ -253,7 +259,7 @@ class Method(Described, ABC):
         raise NotImplementedError(f"{type(self).__name__} must override `sample`, or `predict` itself")
 
     def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """Return the predictive at standardised x (n, P), in original units; by default that of weight samples."""
+        """Return the predictive at standardised x (n, P), in original units; by default from weight samples."""
         samples = self.sample(problem, posterior, noise, n_samples)
         shape = tuple(samples.shape) if isinstance(samples, Tensor) else type(samples).__name__
         if not isinstance(samples, Tensor) or samples.ndim != 2 or samples.shape[1] != problem.dim:
@@ -283,7 +289,7 @@ def _check_signature(cls: type[Method], hook: str) -> None:
 
 
 class FullBatchMethod(Method):
-    """Base of methods whose fits get all training rows in one call: closed forms, and wrappers of other libraries.
+    """Base of methods that fit all training rows in one call: closed forms, and wrappers of other libraries.
 
     A subclass overrides `fit` and `predict`. There are no updates and no minibatches, and the protocol's training
     budget has no effect. Fits run one by one.
@@ -294,9 +300,9 @@ class FullBatchMethod(Method):
 
     @abstractmethod
     def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Any:
-        """Return the posterior, any object that `torch.save` can store: what prediction needs of the fit.
+        """Return the posterior: any object that `predict` can use and `torch.save` can store.
 
-        Gradients are enabled. `x.cpu().numpy()` is what a library for arrays wants.
+        Gradients are enabled. For a library that takes NumPy arrays, pass `x.cpu().numpy()`.
 
         Args:
             problem: network, likelihood and hyper-parameters. A method need not use any of them.
@@ -307,7 +313,10 @@ class FullBatchMethod(Method):
 
     @abstractmethod
     def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """Return the predictive at standardised x (n, P), in original units: `problem.y_mean + problem.y_scale * f`."""
+        """Return the predictive in original target units, at standardised inputs x (n, P).
+
+        A standardised prediction f is `problem.y_mean + problem.y_scale * f` in original units.
+        """
 
     def init(self, problem: Problem, noise: Noise) -> Any:
         """Raise NotImplementedError: there is no training loop."""

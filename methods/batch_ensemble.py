@@ -36,11 +36,11 @@ from lockstep_bench.methods.networks.layers import Dense
 
 
 class BatchEnsembleState(NamedTuple):
-    """State of training, with H inputs and O outputs of all layers together.
+    """State of a BatchEnsemble's training. All layers together have H inputs and O outputs.
 
     Attributes:
-        params: (D + K (H + O + O),), the shared weights, of which the biases are not used, then the factors and biases
-            of each member.
+        params: (D + K (H + O + O),): the shared weights (D,), whose biases are unused, then the scales and biases of
+            each member.
         optim: optimiser of `params`.
     """
 
@@ -99,7 +99,7 @@ class BatchEnsemble(Method):
         return BatchEnsembleState(params, optim), {"objective": value}
 
     def weights_of_members(self, network: Network, params: Tensor) -> Tensor:
-        """Return the flat weights of every member, (K, D)."""
+        """Return the flat weight vectors of all members, (K, D), from the parameters `params` of the state."""
         shared = network.split(params[: network.dim])
 
         def member(fast: Tensor) -> Tensor:

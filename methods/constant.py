@@ -32,13 +32,13 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 
 
 class Sums(NamedTuple):
-    """Running sums over the targets of the minibatches so far, float64.
+    """Running statistics of the targets in the minibatches so far, float64.
 
     Attributes:
         n_seen: (), the number of targets.
         mean: (), mean of the targets.
         square: (), sum of squared deviations from the mean.
-        classes: (C,), examples of each class; of a regression zeros (1,).
+        classes: (C,), number of examples of each class; zeros (1,) for a regression.
     """
 
     n_seen: Tensor

@@ -1,6 +1,7 @@
 """Cyclical SG-MCMC: cycles of SGD that finds a mode, then of SGHMC or SGLD that samples it (Zhang et al. 2020).
 
-With the objective u of `methods.training.chains`, by which the posterior is proportional to exp(-N s u), an update is
+The posterior is proportional to exp(-N s u), with the objective u and the scale s of `methods.training.chains`. An
+update is
 
     v <- (1 - a) v - h grad u + N(0, 2 a h / (N s)),      theta <- theta + v,
 
@@ -27,10 +28,10 @@ from lockstep_bench.methods.training.sgd import MAX_GRADIENT_NORM
 
 
 class Cyclical(NamedTuple):
-    """State of a chain.
+    """State of a cyclical SG-MCMC chain.
 
     Attributes:
-        weights: (D,).
+        weights: (D,), current weights.
         velocity: (D,), change of the weights in the last update.
         kept: draws of the posterior.
     """
@@ -41,10 +42,10 @@ class Cyclical(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """The phase of an update.
+    """Phase of an update: its part in a cycle.
 
     Attributes:
-        samples: whether there is noise.
+        samples: whether the update adds noise.
         keeps: whether a draw is kept after the update.
         cycle: number of updates of a cycle.
     """
@@ -58,14 +59,14 @@ class Stage(NamedTuple):
 class CyclicalSGMCMC(MinibatchChains):
     """Cyclical SGHMC. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
-    Gradients are clipped to norm 10, which keeps chains finite whose step is too large. Where it
-    binds, chains are hotter than the posterior.
+    Gradients are clipped to norm 10, so that chains stay finite if the step is too large. Where gradients are clipped,
+    the chain samples a distribution that is wider than the posterior.
 
     Args:
         chains, passes, draws: see `methods.training.chains.MinibatchChains`.
-        cycles: M, of each chain.
-        exploration: beta, the share of a cycle without noise.
-        friction: a, the part of its velocity that a chain loses at each update; 1 for SGLD.
+        cycles: M, number of cycles of each chain.
+        exploration: beta, the fraction of a cycle without noise.
+        friction: a, the fraction of its velocity that a chain loses at each update; 1 for SGLD.
     """
 
     def __init__(

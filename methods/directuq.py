@@ -49,7 +49,7 @@ from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, PRIORS, Fixed, 
 
 
 class DirectUQState(NamedTuple):
-    """State of a fit.
+    """State of training by direct uncertainty quantification.
 
     Attributes:
         weights: (D,), weights of the network with 2K outputs.
@@ -61,13 +61,13 @@ class DirectUQState(NamedTuple):
 
 
 class DirectUQ(Method):
-    """Base of all variants.
+    """Base of the variants of direct uncertainty quantification, which differ in the penalty R.
 
     Hyper-parameters: `lr` and `penalty_weight` (eta). The paper's learning rate is 0.001, or 0.0005 on two of four data
     sets (appendix D).
 
     Args:
-        mc_samples: L, samples of z per training example and update.
+        mc_samples: L, number of samples of z per training example and update.
     """
 
     likelihoods = ("gaussian", "heteroscedastic", "bernoulli", "categorical")
@@ -79,7 +79,11 @@ class DirectUQ(Method):
 
     @abstractmethod
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-        """Return the mean of R over a minibatch, (), nats, given mean and sd (M, K) of q(z | x)."""
+        """Return the penalty R, averaged over a minibatch, (), nats.
+
+        R is the divergence of q(z | x) from the prior on the function values z; `mean` and `sd` (M, K) are those of q(z
+        | x).
+        """
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
@@ -121,10 +125,10 @@ class DirectUQ(Method):
 
 @catalogued("directuq-mean")
 class DirectUQWithPrior(DirectUQ):
-    """DirectUQ with a prior on z.
+    """Direct uncertainty quantification with a prior on the function values z.
 
     Args:
-        prior: a key of `methods.maths.priors.PRIORS`. The variance of the fixed one is 1 on images (appendix D).
+        prior: a key of `methods.maths.priors.PRIORS`. On images the fixed prior has variance 1 (appendix D).
         one_prior_for_all_data: whether the parameters of the prior are shared by all x.
         mc_samples: see `DirectUQ`.
     """
@@ -145,9 +149,9 @@ class DirectUQWithPrior(DirectUQ):
 
 @catalogued("directuq-l2")
 class DirectUQL2(DirectUQ):
-    """Replaces the prior on z by weight decay eta / N |W|^2 (section 5.4, where the square is missing).
+    """DirectUQ with weight decay eta / N |W|^2 in place of the prior on z (section 5.4, where the square is missing).
 
-    Without tuning eta is 5 on images, where the other variants have 0.1 (section 6.1).
+    On images eta is 5 if it is not tuned, and 0.1 for the other variants (section 6.1).
     """
 
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
@@ -155,6 +159,6 @@ class DirectUQL2(DirectUQ):
 
 
 def distribution_of_outputs(problem: Problem, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mu and sigma of q(z | x), each (M, K), at x (M, P)."""
+    """Return mean mu and standard deviation sigma of the function values z at x (M, P), each (M, K)."""
     mean, link = problem.network(weights, x).chunk(2, dim=-1)
     return mean, softplus(link)

@@ -13,7 +13,7 @@ MEMBERS = 5
 
 
 def ensemble_of(method: Method) -> Method:
-    """Return the ensemble `ensemble:NAME` of the method called NAME: a copy with `MEMBERS` members.
+    """Return the ensemble of a method, `ensemble:NAME`: a copy of the method with `MEMBERS` members.
 
     Raises:
         ValueError: the method is an ensemble itself, or its members would all be equal.

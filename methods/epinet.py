@@ -1,25 +1,27 @@
 """Epinet: a network with an index z, whose small second network learns how outputs vary with z (Osband et al. 2023).
 
-The outputs at x are those of a base network, with last hidden units phi, and of an epinet of the index z ~ N(0, I):
+The outputs at x are the sum of a base network mu, whose last hidden units are phi, and an epinet with index z ~ N(0,
+I):
 
     f(x, z) = mu(x) + [ learnt(stop(phi), x, z) + scale prior(x) ] z,
 
-where both terms in brackets are matrices (O, K), and no gradient passes stop. The columns of prior(x) are K small
-networks whose random weights stay as they are. A draw of a function is one z for all inputs, so that draws at several
-inputs are joint ones. With v the weights of the base network and of the learnt one, training minimises
+where both terms in brackets are matrices (O, K), and no gradient passes through stop. The columns of prior(x) are K
+small networks whose random weights are never trained. One z for all inputs draws one function, so that draws at several
+inputs are joint. With v the weights of the base network and of the learnt one, training minimises
 
     E_z[ sum_n -log p(y_n + c_n^T z / sqrt(beta) | f(x_n, z)) ] + alpha/2 |v|^2,
 
-with 8 indices per minibatch. beta is the noise precision of a Gaussian likelihood, which has the perturbed targets of
-the paper's theory; other likelihoods have c_n = 0, as its classifiers. If all networks are linear, draws are
+with 8 indices per minibatch. With a Gaussian likelihood of noise precision beta, targets are perturbed as in the
+paper's theory. With other likelihoods c_n = 0, as in the paper's classifiers. If all networks are linear, draws are
 
     f(x, z) = x^T (m + B z),    B = S (alpha scale P + sqrt(beta) X^T C),
 
 for the exact posterior N(m, S), the prior networks x^T P and the rows c_n of C. The mean of B B^T over random P and C
 is S if scale P z has the prior's distribution N(0, I / alpha) and C C^T has the mean I.
 
-c_n is the random vector sqrt(2 / K) cos(W (x_n, y_n) + b), with W and b drawn once. It is a fixed one for each row, as
-the paper's, although rows come without numbers; those of rows a tenth of a standard deviation apart are uncorrelated.
+c_n is the random vector sqrt(2 / K) cos(W (x_n, y_n) + b), with W and b drawn once. A row thus keeps its c_n throughout
+training, as in the paper, although minibatches carry no row numbers. Rows a tenth of a standard deviation apart have
+uncorrelated vectors.
 """
 
 import math
@@ -55,12 +57,12 @@ FREQUENCY = 30.0  # standard deviation of W
 
 
 class EpinetFixed(NamedTuple):
-    """Random numbers that training does not change.
+    """Random numbers of an epinet that training does not change.
 
     Attributes:
         prior: (K, D0), weights of the prior networks.
-        frequencies: (K, P + 1), W.
-        phases: (K,), b.
+        frequencies: (K, P + 1), W of the random features that perturb the targets.
+        phases: (K,), b of these features.
     """
 
     prior: Tensor
@@ -69,12 +71,12 @@ class EpinetFixed(NamedTuple):
 
 
 class EpinetState(NamedTuple):
-    """State of training.
+    """State of an epinet's training.
 
     Attributes:
         params: (D + E,), weights of the base network and of the learnt network.
-        fixed: what training does not change.
-        optim: of the weights.
+        fixed: random numbers that training does not change.
+        optim: optimiser of `params`.
     """
 
     params: Tensor
@@ -91,10 +93,10 @@ class EpinetPosterior(NamedTuple):
 
 @catalogued("epinet")
 class Epinet(Method):
-    """Epinet on a multilayer perceptron. Hyper-parameters: `lr`, `prior_precision`, `prior_scale`, the likelihood's.
+    """Epinet on a multilayer perceptron. Hyper-parameters: `lr`, `prior_precision`, `prior_scale` and the likelihood's.
 
     Args:
-        index_dim: K, numbers of the index.
+        index_dim: K, dimension of the index z.
     """
 
     weight_posterior = False
@@ -139,13 +141,13 @@ class Epinet(Method):
         return base, learnt, replace(base, hidden=PRIOR_HIDDEN)
 
     def outputs(self, problem: Problem, params: Tensor, prior: Tensor, x: Tensor, z: Tensor) -> Tensor:
-        """Return f (S, M, O).
+        """Return the network's outputs f(x, z) for each index and input, (S, M, O).
 
         Args:
-            problem: its network and hyper-parameters.
+            problem: provides the network and the hyper-parameters.
             params: (D + E,), weights of the base network and of the learnt network.
             prior: (K, D0), weights of the prior networks.
-            x: (M, P).
+            x: (M, P), inputs.
             z: (S, K), indices.
         """
         base, learnt, prior_network = self.networks(problem.network)
@@ -165,7 +167,7 @@ class Epinet(Method):
         return outputs
 
     def objective(self, problem: Problem, params: Tensor, fixed: EpinetFixed, batch: Batch, z: Tensor) -> Tensor:
-        """Return the objective, (), nats, of indices z (S, K)."""
+        """Return the training objective, (), nats, on a minibatch, with the mean over indices z (S, K)."""
         x, y = batch.x.flatten(0, 1), batch.y.flatten()
         outputs = self.outputs(problem, params, fixed.prior, x, z)
         if problem.likelihood.kind == "gaussian":
@@ -193,6 +195,6 @@ class Epinet(Method):
 
 
 def perturbations(fixed: EpinetFixed, x: Tensor, y: Tensor) -> Tensor:
-    """Return C (M, K), the vector c_n of each row, at x (M, P) and y (M,)."""
+    """Return C (M, K), random features of inputs x (M, P) and targets y (M,), by which targets are perturbed."""
     angles = torch.cat([x, y[:, None]], 1) @ fixed.frequencies.T + fixed.phases
     return math.sqrt(2 / len(fixed.phases)) * torch.cos(angles)

@@ -31,10 +31,10 @@ class Evidence(NamedTuple):
     """Normal-inverse-gamma distributions of M standardised targets, each field (M,).
 
     Attributes:
-        location: gamma.
-        virtual_count: nu.
-        shape: a, above 1.
-        rate: b.
+        location: gamma, mean of the target's mean.
+        virtual_count: nu, number of virtual observations of the mean.
+        shape: a, shape of the variance's inverse-gamma distribution, above 1.
+        rate: b, scale of that distribution.
     """
 
     location: Tensor
@@ -44,12 +44,12 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, outputs: Tensor) -> "Evidence":
-        """Return the distributions of network outputs (M, 4)."""
+        """Return the distributions that network outputs (M, 4) define."""
         nu, shape, rate = (LEAST + softplus(outputs[:, column]) for column in (1, 2, 3))
         return cls(outputs[:, 0], nu, 1 + shape, rate)
 
     def nll(self, y: Tensor) -> Tensor:
-        """Return the negative log density of the marginal Student's t distribution at y (M,), (M,)."""
+        """Return the negative log density of targets y (M,) under the marginal Student's t, nats, (M,)."""
         omega = 2 * self.rate * (1 + self.virtual_count)
         square = (y - self.location).square() * self.virtual_count
         constant = 0.5 * (math.log(math.pi) - self.virtual_count.log()) - log_gamma_ratio(self.shape)

@@ -37,12 +37,12 @@ MAX_WEIGHTS = 1000
 
 
 class FullCovarianceVIState(NamedTuple):
-    """State of training.
+    """State of training by full-covariance VI.
 
     Attributes:
         params: (P,), the means of all weights (D,), then the lower triangle of each layer's L, row by row, with
             softplus^-1 applied to the diagonal.
-        optim: optimiser of both.
+        optim: optimiser of `params`.
     """
 
     params: Tensor
@@ -51,7 +51,9 @@ class FullCovarianceVIState(NamedTuple):
 
 @catalogued("fcg-vi")
 class FullCovarianceVI(Method):
-    """Layers are independent. Trained with Adam. Hyper-parameters: `lr`, `prior_precision` and the likelihood's.
+    """Full-covariance VI. Layers are independent.
+
+    Hyper-parameters: `lr` (of Adam), `prior_precision`, the likelihood's.
 
     Args:
         initial_sd: initial standard deviation of all weights.
@@ -118,13 +120,13 @@ def parts(network: Network, params: Tensor) -> tuple[Tensor, list[Tensor]]:
 
 
 def transform(mean: Tensor, factors: list[Tensor], unit: Tensor) -> Tensor:
-    """Return samples m + L e of all layers, (S, D), given standard normal e (S, D)."""
+    """Return weight samples m + L e of all layers, (S, D), given `unit`, standard normal e (S, D)."""
     pieces = torch.split(unit, [len(factor) for factor in factors], dim=1)
     return mean + torch.cat([piece @ factor.T for piece, factor in zip(pieces, factors, strict=True)], dim=1)
 
 
 def kl(mean: Tensor, factors: list[Tensor], alpha: Tensor) -> Tensor:
-    """Return the divergence of q from N(0, I / alpha), (), nats."""
+    """Return the divergence of the posterior N(mean, L L^T), layer by layer, from N(0, I / alpha), (), nats."""
     squares = torch.stack([(factor**2).sum() for factor in factors]).sum()
     log_determinant = torch.stack([factor.diagonal().log().sum() for factor in factors]).sum()
     return 0.5 * (alpha * ((mean**2).sum() + squares) - len(mean) * (1 + alpha.log())) - log_determinant

@@ -18,8 +18,8 @@ s, l and v maximise this bound, by L-BFGS from several starts. Z holds all disti
 500, where the bound is the evidence and the predictive exact, and the centres of 500 clusters of k-means otherwise.
 
 The starts are compared on at most 250 rows and the best one goes on with at most 10,000, both drawn with a fixed seed;
-the posterior given s, l and v is that of all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no
-seed changes the fit. This is a reference line: what the inputs say without a network.
+the posterior given s, l and v uses all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no seed
+changes the fit. This method is a baseline without a neural network.
 """
 
 from typing import NamedTuple
@@ -53,7 +53,7 @@ class Kernel(NamedTuple):
         lengthscales: (P,), l.
         variance: (), s^2.
         noise: (), v.
-        matern: whether it is the Matern kernel; the squared-exponential one if not.
+        matern: True for the Matern kernel, False for the squared-exponential kernel.
     """
 
     lengthscales: Tensor
@@ -66,7 +66,10 @@ class Kernel(NamedTuple):
         return self.with_slope(a, b)[0]
 
     def with_slope(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the covariances (A, B), and minus two times their derivatives (A, B) in the squared distance d."""
+        """Return covariances k(a, b), and -2 dk/dd, at inputs a (A, P) and b (B, P); each (A, B).
+
+        d is the squared distance of two inputs, in units of the lengthscales.
+        """
         a, b = a / self.lengthscales, b / self.lengthscales
         squared = (a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T).clamp(min=0)
         if not self.matern:
@@ -84,9 +87,10 @@ class Kernel(NamedTuple):
 
 
 class GaussianProcessPosterior(NamedTuple):
-    """Posterior of the values at the inducing points, float64, for standardised inputs and targets.
+    """Posterior of the function values at the inducing points, float64, for standardised inputs and targets.
 
-    With A = L^-1 K_ZX / sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
+    Let K be kernel matrices at inducing points Z and training inputs X, and v the noise variance. With A = L^-1 K_ZX /
+    sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
 
     Attributes:
         kernel: kernel with the values that maximise the bound.
@@ -108,8 +112,8 @@ class GaussianProcess(FullBatchMethod):
     """Gaussian process regression with evidence maximisation. It has no hyper-parameters to tune.
 
     Args:
-        inducing: M, inducing points at most.
-        matern: whether the kernel is Matern's of smoothness 5/2.
+        inducing: M, the largest number of inducing points.
+        matern: True for the Matern kernel of smoothness 5/2, False for the squared-exponential kernel.
     """
 
     likelihoods = ("gaussian", "heteroscedastic")
@@ -121,7 +125,10 @@ class GaussianProcess(FullBatchMethod):
         self.inducing, self.matern = inducing, matern
 
     def proxy(self) -> "GaussianProcess":
-        """Return a coarser process: the scores of folds choose nothing and are for the record."""
+        """Return a process with fewer inducing points, for cross-validation.
+
+        As nothing is tuned, the cross-validation scores are only recorded.
+        """
         return GaussianProcess(PROXY_INDUCING, self.matern)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -156,13 +163,14 @@ class GaussianProcess(FullBatchMethod):
 
 
 def kernel_of(logs: Tensor, matern: bool = False) -> Kernel:
-    """Return the kernel of (P + 2,) logarithms: lengthscales, s, and v."""
+    """Return the kernel whose P lengthscales, s and v have the logarithms `logs` (P + 2,)."""
     return Kernel(logs[:-2].exp(), (2 * logs[-2]).exp(), logs[-1].exp(), matern)
 
 
 def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor, matern: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the lower bound of log p(y), (), nats, and its gradient (P + 2,) in the logarithms of l, s and v.
+    """Return the lower bound of the log evidence log p(y), (), nats, and its gradient (P + 2,) in `logs`.
 
+    These are the logarithms of the lengthscales l, of s (s^2 is the kernel's variance), and of the noise variance v.
     With A, B and c = B^-1 A y / sqrt(v) as in `GaussianProcessPosterior`, the bound is
 
         -1/2 (log |B| + N log(2 pi v) + |y|^2 / v - c^T B c + N s^2 / v - tr(B - I)),
@@ -175,7 +183,7 @@ def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor, matern: bool = False) -
         x: (N, P), inputs.
         y: (N,), targets.
         z: (M, P), inducing points.
-        matern: as of `Kernel`.
+        matern: True for the Matern kernel, False for the squared-exponential kernel.
     """
     kernel, identity = kernel_of(logs, matern), torch.eye(len(z), dtype=x.dtype, device=x.device)
     variance, noise, noise_sd = kernel.variance, kernel.noise, kernel.noise.sqrt()
@@ -212,7 +220,11 @@ def _squared_distances(weights: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def maximised(
     start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int, matern: bool = False
 ) -> tuple[np.ndarray, float]:
-    """Return the logarithms (P + 2,) that L-BFGS reaches from `start`, and minus the bound per row there."""
+    """Maximise the bound on the log evidence by L-BFGS, in the logarithms of the kernel's parameters, from `start`.
+
+    Returns:
+        The logarithms (P + 2,) that are reached, and minus the bound per training row there.
+    """
 
     def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = bound(torch.tensor(logs, device=x.device), x, y, z, matern)
@@ -231,7 +243,10 @@ def maximised(
 
 
 def posterior_of(kernel: Kernel, x: Tensor, y: Tensor, z: Tensor) -> GaussianProcessPosterior:
-    """Return the posterior given the kernel, from rows x (N, P) and y (N,), a part of them at a time."""
+    """Return the posterior of a Gaussian process with a given kernel, from inputs x (N, P) and targets y (N,).
+
+    The rows are processed in parts, to save memory.
+    """
     root = kernel.root(z)
     precision, projected = torch.eye(len(z), dtype=x.dtype, device=x.device), x.new_zeros(len(z))
     for part, targets in zip(torch.split(x, AT_ONCE), torch.split(y, AT_ONCE), strict=True):
@@ -243,7 +258,7 @@ def posterior_of(kernel: Kernel, x: Tensor, y: Tensor, z: Tensor) -> GaussianPro
 
 
 def predicted(posterior: GaussianProcessPosterior, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and variance (n,) of targets at x (n, P), noise included, in standardised units."""
+    """Return mean and variance of the target at each of x (n, P), each (n,), in standardised units, noise included."""
     kernel = posterior.kernel
     a = solve_triangular(posterior.root, kernel(posterior.inducing, x), upper=False)
     b = solve_triangular(posterior.precision_root, a, upper=False)

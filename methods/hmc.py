@@ -1,12 +1,13 @@
 """Hamiltonian Monte Carlo: samples of the exact posterior by NUTS.
 
-This is no approximation: converged chains give the predictive that every method with the same prior, likelihood and
-network approximates. `methods.mcmc.nuts` describes the density and the sampler. Each final fit records, for the
-network's outputs at the training inputs, the largest R-hat and the smallest effective sample size, and the number of
-divergent trajectories. An R-hat above about 1.05 means that the chains disagree and must not serve as a reference.
+Converged chains give the exact predictive, which all methods with the same prior, likelihood and network approximate.
+`methods.mcmc.nuts` describes the density and the sampler. Each final fit records, for the network's outputs at the
+training inputs, the largest R-hat and the smallest effective sample size, and the number of divergent trajectories. An
+R-hat above about 1.05 means that the chains disagree and must not serve as a reference.
 
-The sampler uses all training rows at once, and no minibatches. Each update of the protocol stands for one transition of
-every chain, up to `TRANSITIONS`; the first half of them is warm-up. Tuning runs one chain with shorter trajectories.
+The sampler uses all training rows at once, without minibatches. Each update of the protocol counts as one transition of
+every chain, up to `TRANSITIONS`; the first half of the transitions is warm-up. Tuning runs one chain with shorter
+trajectories.
 
 Costs on one busy core of a 2.7 GHz Xeon: a fit of 300 updates on yacht took 141 s with noise precision and prior
 precision 1. All trajectories had 1023 steps, and R-hat was 1.05. With 255 steps it took 37 s, R-hat was 1.48 and the
@@ -59,7 +60,7 @@ class HMCPosterior(NamedTuple):
 
     Attributes:
         weights: (S, D), draws of all chains, evenly thinned.
-        r_hat: (), the largest over all outputs at training inputs.
+        r_hat: (), the largest R-hat over all network outputs at the training inputs.
         effective_draws: (), the smallest effective sample size over the same outputs.
         divergences: (), the number of divergent trajectories.
         cut_short: (), the fraction of trajectories that reached the maximal tree depth.

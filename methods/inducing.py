@@ -71,7 +71,7 @@ Shapes = list[tuple[int, ...]]
 
 
 class InducingState(NamedTuple):
-    """State of training.
+    """State of training with inducing weights.
 
     Attributes:
         params: (P,), the flattened `LayerParams` of every matrix layer, followed by the weights of the other layers.
@@ -97,7 +97,7 @@ class LayerSizes(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """Parameters of one matrix layer.
+    """Parameters of one matrix layer, with the symbols of the module's docstring.
 
     Attributes:
         z_r: (M_out, d_out), Z_r.
@@ -121,21 +121,21 @@ class LayerParams(NamedTuple):
 
 
 class Inducing(Method):
-    """Base of the variants, which differ in q(U). Trained with Adam.
+    """Base of the methods with inducing weights, which differ in q(U). Trained with Adam.
 
     Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The ranges are ours, because
     the paper does not tune on small data sets.
 
     Where the posterior is compared with a reference posterior (`Task.has_reference`), the prior is isotropic, M is at
-    least `REFERENCE_SIZE`, and an update takes at least `REFERENCE_SAMPLES`. For one input and 50 units M would
-    otherwise be 1, which puts the kinks of all units in one place. Such a comparison is about quality, and the memory
-    and time of so small a network do not matter.
+    least `REFERENCE_SIZE`, and an update takes at least `REFERENCE_SAMPLES` weight samples. For one input and 50 units
+    M would otherwise be 1, and all units would have their kink at the same input. Memory and time of so small a network
+    do not matter.
 
     Args:
-        size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
-            the largest M up to `PAPER_SIZE` for which there are no more parameters than weights, as the method intends.
+        size: M, the number of rows and columns of U in all layers (M_out and M_in). By default M_out = min(M, d_out)
+            and M_in = min(M, d_in), with the largest M up to `PAPER_SIZE` that gives no more parameters than weights.
             For 6 inputs and 50 units, M is 3.
-        max_scale: cap of lambda; by default that of the variant. With 0, W is the conditional mean given U.
+        max_scale: upper limit of lambda; by default the variant's. With 0, W is the conditional mean given U.
         size_out: M_out of all layers, instead of `size`.
         size_in: M_in of all layers, instead of `size`.
         last_size_out: M_out of the last layer, instead of `size_out`.
@@ -189,22 +189,25 @@ class Inducing(Method):
 
     @abstractmethod
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
-        """Return the shapes of the parameters of q(U)."""
+        """Return the shapes of the parameters of q(U), the posterior of a layer's inducing weights U (m_out, m_in)."""
 
     @abstractmethod
     def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
-        """Return initial parameters of q(U)."""
+        """Return initial parameters of q(U), the posterior of a layer's inducing weights U (m_out, m_in)."""
 
     @abstractmethod
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
-        """Return whitened samples (S, M_out, M_in) of q(U); S is `n_points` if `n_samples` is None."""
+        """Return S whitened samples of the inducing weights' posterior q(U), (S, M_out, M_in).
+
+        S is `n_samples`, or `n_points` if this is None.
+        """
 
     @abstractmethod
     def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor | float:
-        """Return KL(q(U) || p(U)), (), nats."""
+        """Return the divergence of the inducing weights' posterior from their prior, KL(q(U) || p(U)), (), nats."""
 
     def phase(self, update: int, plan: Plan) -> Annealing:
-        """Return the schedule of the weight of the KL."""
+        """Return the annealing schedule of the KL term's weight, as the phase of every update."""
         return Annealing.over(plan)
 
     def init(self, problem: Problem, noise: Noise) -> InducingState:
@@ -233,12 +236,15 @@ class Inducing(Method):
         return self._weights(problem.network, posterior, problem.hparams.prior_precision, noise, n_samples)
 
     def kl(self, network: Network, params: Tensor) -> Tensor:
-        """Return the sum of R(lambda) and KL(q(U) || p(U)) over layers, (), nats."""
+        """Return the divergence of the posterior from the prior, (), nats.
+
+        It is the sum over layers of the divergences of the inducing weights U and of the weights W given U.
+        """
         layers = self.layers_of(network, params)
         return torch.as_tensor(sum(self.conditional_kl(layer) + self.inducing_kl(layer.q) for layer in layers))
 
     def conditional_kl(self, layer: LayerParams) -> Tensor | float:
-        """Return R(lambda) of a layer, (), nats; 0 where lambda is fixed at 0."""
+        """Return a layer's divergence R(lambda) of its weights given U, (), nats; 0 if lambda is fixed at 0."""
         if not self.max_scale:
             return 0.0
         d_out, d_in = layer.z_r.shape[1], layer.z_c.shape[1]
@@ -336,13 +342,13 @@ class Inducing(Method):
 
 @catalogued("inducing-ffg")
 class InducingFFG(Inducing):
-    """Inducing weights with a factorised Gaussian q(U).
+    """Inducing weights U with a factorised Gaussian posterior q(U).
 
-    `q` holds its mean and the logits of its standard deviations as fractions of `max_sd`.
+    `LayerParams.q` holds the mean of q(U) and the logits of its standard deviations as fractions of `max_sd`.
 
     Args:
-        max_sd: cap of the standard deviations. With 0, q(U) is a point, with -log p(U) in place of the KL.
-        others: see `Inducing`.
+        max_sd: upper limit of the standard deviations. With 0, q(U) is a point, with -log p(U) in place of the KL.
+        others: further arguments, see `Inducing`.
     """
 
     def __init__(self, max_sd: float = 0.1, **others: Any):
@@ -376,9 +382,10 @@ class InducingFFG(Inducing):
 
 @catalogued("inducing-fcg")
 class InducingFCG(Inducing):
-    """Inducing weights with a Gaussian q(U) of full covariance L L^T over the k = M_out M_in entries of a layer's U.
+    """Inducing weights U with a Gaussian posterior q(U) of full covariance L L^T over all entries of a layer's U.
 
-    `q` holds its mean and the lower triangle of L, row by row, with softplus^-1 applied to the diagonal.
+    `LayerParams.q` holds the mean of q(U) and the lower triangle of L, row by row, with softplus^-1 applied to the
+    diagonal.
     """
 
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
@@ -403,8 +410,8 @@ class InducingFCG(Inducing):
 class InducingEnsemble(Inducing):
     """Inducing weights with five points for q(U), which share Z, D and lambda. There is no KL on U.
 
-    `q` holds U of each point, (5, M_out, M_in). Every update uses its minibatch for all five points. A predictive takes
-    equally many samples from each point, or at most one sample from each if it has fewer than five samples.
+    `LayerParams.q` holds the five values of U, (5, M_out, M_in). Every update uses its minibatch for all five points. A
+    predictive takes equally many samples from each point, or at most one from each if it has fewer than five samples.
     """
 
     max_scale = 0.1
@@ -436,6 +443,6 @@ def numbers(shapes: list[Shapes]) -> int:
 
 
 def raw_of(cap: float) -> float:
-    """Return x with cap / (1 + e^-x) = `SMALL`, or half the cap where that is smaller."""
+    """Return x such that cap * sigmoid(x) = min(`SMALL`, cap / 2)."""
     part = min(SMALL / cap, 0.5) if cap else 0.5
     return log(part / (1 - part))

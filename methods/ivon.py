@@ -13,9 +13,10 @@ h' = g eps / s of the diagonal of its Hessian, an update is
 
 (Shen et al. 2024, Algorithm 1). The last term of the second line keeps h + alpha / N positive.
 
-The learning rate is not multiplied by the initial h + alpha / N, which the algorithm leaves open (`rescale_lr` of the
-authors' package). An update is then a Newton step of relative length lr, and one range serves every noise precision.
-b2 is 0.999, because fits have 10^3 to 10^4 updates; the package's default, 0.99999, is for 10^5 and more.
+The learning rate is not multiplied by the initial h + alpha / N, as the authors' package can do (`rescale_lr`); the
+paper leaves this open. An update is then a Newton step of relative length lr, so one range of lr suits every noise
+precision. b2 is 0.999, because fits have 10^3 to 10^4 updates; the package's default, 0.99999, suits 10^5 or more
+updates.
 """
 
 import math
@@ -42,7 +43,7 @@ MOMENTUM, HESSIAN_DECAY = 0.9, 0.999
 
 
 class IVONState(NamedTuple):
-    """State of a fit.
+    """State of training by IVON.
 
     Attributes:
         mean: (D,), m.
@@ -62,7 +63,7 @@ class IVON(Method):
     Hyper-parameters: `lr`, `hess_init` (the first h), `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        hessian_decay: b2.
+        hessian_decay: b2, decay rate of the running mean h of the Hessian's diagonal.
     """
 
     def __init__(self, hessian_decay: float = HESSIAN_DECAY):
@@ -102,7 +103,7 @@ class IVON(Method):
         return torch.stack([state.mean, _sd(problem, state.hessian).log()])
 
     def diagnostics(self, problem: Problem, posterior: Tensor) -> dict[str, Tensor]:
-        """Return the divergence in nats per training example, and the median of the standard deviations."""
+        """Return KL(q || prior) in nats per training example, and the median of the weights' standard deviations."""
         mean, log_sd = posterior.unbind()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision) / problem.n_train
         return {"kl": divergence, "median_sd": log_sd.median().exp()}

@@ -37,7 +37,7 @@ TRAINING = MAP()  # finds the mean, and has the hyper-parameters
 
 
 class LaplaceState(NamedTuple):
-    """State of training and of the pass over the training rows.
+    """State of MAP training, and then of the pass over the training rows.
 
     Attributes:
         trained: state of MAP.
@@ -62,7 +62,7 @@ class LaplacePosterior(NamedTuple):
 
 
 class Laplace(Method):
-    """Base of the two Laplace approximations.
+    """Base of the Laplace approximations of the last layer and of all weights.
 
     Hyper-parameters: `lr` and `prior_precision` (alpha) of MAP, and the likelihood's.
     """
@@ -97,15 +97,20 @@ class Laplace(Method):
 
     @abstractmethod
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
-        """Return the inputs (M, H) of the part of the network that has uncertain weights, at x (M, P)."""
+        """Return the inputs (M, H) of the layers with uncertain weights, when the network's inputs are x (M, P)."""
 
     @abstractmethod
     def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
-        """Return the network's outputs (M, O) from `inputs` (M, H)."""
+        """Return the network's outputs (M, O), given the inputs (M, H) of the layers with uncertain weights."""
 
     @abstractmethod
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
-        """Return sum_n J_n^T Lambda_n J_n, (T, T), float64, for inputs (M, H) and Lambda `fisher` (M, O, O)."""
+        """Return the generalised Gauss-Newton matrix of M rows in the T uncertain weights, (T, T), float64.
+
+        It is the sum of J_n^T Lambda_n J_n, with the Jacobian J_n of the outputs in the uncertain weights. `inputs` (M,
+        H) are the inputs of the layers with uncertain weights. `fisher` (M, O, O) holds Lambda_n, the Fisher
+        information of the outputs.
+        """
 
     def sweep(self, problem: Problem, state: LaplaceState, rows: Sweep) -> LaplaceState:
         network, weights, precision = problem.network, state.trained.weights, state.precision

@@ -5,21 +5,21 @@ With theta the T weights of a mode, and G = sum_n J_n^T Lambda_n J_n the general
 
     log p(D | alpha, beta) = log p(D | theta, beta) - alpha/2 |theta|^2 + T/2 log alpha - 1/2 log |alpha I + beta G|
 
-(Immer et al. 2021). beta is the noise precision of a Gaussian likelihood, and 1 for all others. Training is online, as
-theirs: after a burn-in, alpha and beta are set to the maximum at the current theta after every 50 updates of Adam on
-the log posterior. They take gradient steps of both precisions. Here the maximum is searched in the ratio
-r = alpha / beta alone, because the best beta for a ratio is N / (|y - f|^2 + r |theta|^2). In a linear model both the
-updates and the searches raise the exact evidence, so that training ends where it is largest.
+(Immer et al. 2021). beta is the noise precision of a Gaussian likelihood, and 1 for all others. As in the paper,
+training is online. Adam maximises the log posterior; after a burn-in, every 50 updates, alpha and beta are set to the
+values that maximise the evidence at the current theta. The paper takes gradient steps of both precisions. Here the
+search is over the ratio r = alpha / beta alone, because the best beta for a ratio is N / (|y - f|^2 + r |theta|^2). In
+a linear model both the updates and the searches raise the exact evidence, so that training ends where it is largest.
 
 G is dense, or only its diagonal, or for each layer the Kronecker product of KFAC (Martens and Grosse 2015),
 
     1/N  sum_n h_n h_n^T  (x)  sum_n J_n^T Lambda_n J_n,
 
-h_n being the layer's inputs with a one for the bias, and J_n the Jacobian of the outputs in those of the layer. With
-its eigenvalues d, log |alpha I + beta G| = sum_i log(alpha + beta d_i). The predictive is that of the linearised
-network.
+where h_n are the layer's inputs, with a one for the bias, and J_n is the Jacobian of the network's outputs in the
+layer's outputs. With the eigenvalues d of G, log |alpha I + beta G| = sum_i log(alpha + beta d_i). The predictive is
+that of the linearised network.
 
-Nothing is tuned by cross-validation, and protocols' budgets have no effect.
+Nothing is tuned by cross-validation, and the protocol's number of epochs has no effect.
 """
 
 import math
@@ -62,12 +62,12 @@ Sums = tuple[Tensor, ...]  # over rows, of what a structure of G is made of
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues and eigenvectors of G.
+    """Eigenvalues and eigenvectors of G, the generalised Gauss-Newton matrix (dense, diagonal or KFAC).
 
     Attributes:
         values: (T,), eigenvalues, block by block.
-        bases: (U, V) of each block along the weights: its eigenvectors are the Kronecker products of the columns of U
-            and those of V. Empty where they are the unit vectors.
+        bases: matrices (U, V) of each diagonal block of G. The block's eigenvectors are the Kronecker products of
+            columns of U and columns of V. Empty if G is diagonal.
     """
 
     values: Tensor
@@ -84,11 +84,11 @@ class Spectrum(NamedTuple):
 
 
 class MarginalLaplacePosterior(NamedTuple):
-    """Gaussian posterior of the weights and the precisions of its evidence, float64, for standardised targets.
+    """Gaussian posterior of the weights, and the precisions of its prior and noise, float64, for standardised targets.
 
     Attributes:
         mean: (T,), the weights theta.
-        spectrum: of G.
+        spectrum: eigenvalues and eigenvectors of G.
         prior_precision: (), alpha.
         noise_precision: (), beta; 1 where the likelihood has none.
         log_evidence: (), nats, of targets in original units.
@@ -106,15 +106,18 @@ class MarginalLaplace(FullBatchMethod):
     """Laplace approximation of all weights whose precisions maximise the evidence, with a dense G.
 
     Args:
-        structure: of G, "full", "kron" or "diag".
-        updates: of Adam.
+        structure: structure of G: "full" (dense), "kron" (KFAC) or "diag".
+        updates: number of updates of Adam.
     """
 
     def __init__(self, structure: str = "full", updates: int = UPDATES):
         self.structure, self.updates_of_adam = structure, updates
 
     def proxy(self) -> "MarginalLaplace":
-        """Return shorter training: the scores of folds choose nothing and are for the record."""
+        """Return the method with a third of the updates, for cross-validation.
+
+        As nothing is tuned, the cross-validation scores are only recorded.
+        """
         return MarginalLaplace(self.structure, max(1, self.updates_of_adam // 3))
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -149,7 +152,7 @@ class MarginalLaplace(FullBatchMethod):
         return MarginalLaplacePosterior(weights, found, alpha, beta, original)
 
     def diagnostics(self, problem: Problem, posterior: MarginalLaplacePosterior) -> dict[str, Tensor]:
-        """Return alpha, the log evidence, and beta in original target units where there is one."""
+        """Return the prior precision, the log evidence, and the noise precision (if any) in original target units."""
         known = {"prior_precision": posterior.prior_precision, "log_evidence": posterior.log_evidence}
         if not _has_noise(problem):
             return known
@@ -179,11 +182,11 @@ def log_evidence(
     """Return the Laplace approximation of log p(y | alpha, beta), (), nats, for standardised targets.
 
     Args:
-        problem: its network and likelihood.
+        problem: provides the network and the likelihood.
         weights: (T,), theta.
         values: (T,), eigenvalues of G.
-        x: (N, P).
-        y: (N,).
+        x: (N, P), training inputs.
+        y: (N,), training targets.
         alpha: (), prior precision.
         beta: (), noise precision for standardised targets; 1 where the likelihood has none.
     """
@@ -194,7 +197,10 @@ def log_evidence(
 
 
 def best_precisions(problem: Problem, weights: Tensor, values: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the alpha () and beta () of the largest `log_evidence`; beta is 1 where the likelihood has none."""
+    """Return the prior and noise precision, () each, that maximise `log_evidence`.
+
+    The noise precision is 1 for likelihoods without one.
+    """
     squares = weights.square().sum()
     has_noise = _has_noise(problem)
     outputs = problem.network(weights, x)[:, 0]
@@ -216,13 +222,13 @@ def best_precisions(problem: Problem, weights: Tensor, values: Tensor, x: Tensor
 
 
 def spectrum_of(structure: str, problem: Problem, weights: Tensor, x: Tensor) -> Spectrum:
-    """Return the spectrum of G at weights (T,) and inputs x (N, P), float64.
+    """Return the eigenvalues and eigenvectors of the generalised Gauss-Newton matrix G, float64.
 
     Args:
         structure: a key of `STRUCTURES`.
-        problem: its network and likelihood.
-        weights: (T,).
-        x: (N, P).
+        problem: provides the network and the likelihood.
+        weights: (T,), theta.
+        x: (N, P), training inputs.
     """
     one = torch.ones_like(weights[0])
     problem = with_precisions(problem, one, one)

@@ -5,12 +5,12 @@ A trajectory starts from momentum r ~ N(0, I) and makes L leapfrog steps of leng
     H(theta, r) = -log p(theta | D) + |r|^2 / 2,
 
 each with one gradient of all training rows. Its end is accepted with probability min(1, exp(H(start) - H(end))), so
-draws are those of the posterior however wrong the steps are (Neal 2011). Warm-up tunes epsilon to an
-acceptance of 0.8 by dual averaging (Hoffman and Gelman 2014). Afterwards every trajectory has a length
-drawn from U(0.8, 1.2) epsilon L, so that none is a whole period of the posterior.
+draws follow the exact posterior for any step length (Neal 2011). Warm-up tunes epsilon to an acceptance of 0.8 by dual
+averaging (Hoffman and Gelman 2014). Afterwards every trajectory has a length drawn from U(0.8, 1.2) epsilon L, so that
+none is a whole period of the posterior.
 
-Unlike those of NUTS, all trajectories are equally long: chains advance in lockstep, and none waits for the longest.
-Each chain starts from the posterior's mode that Adam has found from random weights.
+Unlike in NUTS, all trajectories have the same number of steps. Chains therefore advance in lockstep, and no chain waits
+for a longer one. Each chain starts from the posterior's mode that Adam has found from random weights.
 """
 
 import math
@@ -39,13 +39,13 @@ JITTER = 0.2
 
 
 class StepLength(NamedTuple):
-    """Dual averaging of the logarithm of the step length.
+    """State of dual averaging, which tunes the logarithm of the step length.
 
     Attributes:
         log_step: (), logarithm of the step length of the next trajectory.
-        average: (), average of `log_step`, which the trajectories of sampling use.
-        excess: (), running mean of the wanted acceptance less that of trajectories.
-        tuned: (), trajectories so far.
+        average: (), weighted average of `log_step`; after warm-up, its exponential is the step length.
+        excess: (), running mean of the target acceptance minus the trajectories' acceptance.
+        tuned: (), number of warm-up trajectories so far.
     """
 
     log_step: Tensor
@@ -54,7 +54,7 @@ class StepLength(NamedTuple):
     tuned: Tensor
 
     def after(self, acceptance: Tensor) -> "StepLength":
-        """Return the averages after a trajectory that was accepted with a probability ()."""
+        """Return the state after one more warm-up trajectory, whose acceptance probability was `acceptance` ()."""
         count = self.tuned + 1
         rate = 1 / (count + DELAY)
         excess = (1 - rate) * self.excess + rate * (ACCEPTANCE - acceptance)
@@ -64,7 +64,7 @@ class StepLength(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point of a chain: weights (D,), gradient (D,) and value () of the log posterior."""
+    """A point on a trajectory: weights (D,), and the gradient (D,) and value () of the log posterior there."""
 
     weights: Tensor
     gradient: Tensor
@@ -72,19 +72,19 @@ class Place(NamedTuple):
 
 
 class LeapfrogState(NamedTuple):
-    """State of a chain.
+    """State of an HMC chain, in the middle of a trajectory.
 
     Attributes:
-        optim: optimiser of the weights, before the chain starts.
+        optim: optimiser that finds the mode before the chain starts.
         place: the end of the trajectory so far.
         momentum: (D,), momentum at `place`.
         start: start of the trajectory.
         energy: (), Hamiltonian H at `place`.
         step: (), length of the trajectory's steps.
         length: state of the step-length tuning.
-        draws: (K, D).
-        log_posteriors: (K,), up to a constant, at the draws.
-        accepted: (2,), sums of 1 and of the acceptance probability, of sampling.
+        draws: (K, D), weights kept so far.
+        log_posteriors: (K,), log posterior at the draws, up to a constant.
+        accepted: (2,), number of trajectories after warm-up, and the sum of their acceptance probabilities.
     """
 
     optim: Adam
@@ -103,10 +103,10 @@ class LeapfrogPosterior(NamedTuple):
     """Draws of a chain.
 
     Attributes:
-        draws: (K, D).
-        log_posteriors: (K,), up to a constant, at the draws.
+        draws: (K, D), weights.
+        log_posteriors: (K,), log posterior at the draws, up to a constant.
         step: (), the step length.
-        acceptance: (), mean acceptance probability of the trajectories of sampling.
+        acceptance: (), mean acceptance probability of the trajectories after warm-up.
     """
 
     draws: Tensor
@@ -122,9 +122,9 @@ class Leapfrog(FullBatchChains):
     Protocols of fewer than 100 epochs shorten all stages in proportion.
 
     Args:
-        chains: number of members.
-        training: updates of Adam before the chain.
-        warmup: trajectories that tune the step length.
+        chains: number of chains.
+        training: number of updates of Adam before the chain.
+        warmup: number of trajectories that tune the step length.
         draws: number of draws per chain, one after each further trajectory.
         steps: L, leapfrog steps of a trajectory.
     """
@@ -138,7 +138,11 @@ class Leapfrog(FullBatchChains):
         return Leapfrog(1, self.training, -(-self.warmup // 2), -(-self.draws // 4), -(-self.steps // 2))
 
     def phase(self, update: int, plan: Plan) -> str:
-        """Return "train"; "start"; "leap"; "tune" or "keep" for the last step of a trajectory."""
+        """Return the kind of an update.
+
+        "train" is an update of Adam and "start" begins the chain. "leap" is a leapfrog step, except for the last step
+        of a trajectory: "tune" during warm-up, "keep" afterwards.
+        """
         share = plan.n_updates / self.whole
         trained = max(1, round(share * self.training))
         if update <= trained:

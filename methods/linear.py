@@ -1,7 +1,7 @@
-"""Bayesian linear regression: all weights have one prior precision, which the evidence chooses with the noise's.
+"""Bayesian linear regression, whose prior precision and noise precision maximise the evidence.
 
-With N(0, I / alpha) as the prior of the weights w of standardised inputs, and N(y; w^T x, 1 / beta) as the likelihood,
-the posterior is N(m, S) with
+With the prior N(0, I / alpha) of the weights w of standardised inputs, and the likelihood N(y; w^T x, 1 / beta), the
+posterior is N(m, S) with
 
     S^-1 = alpha I + beta X^T X,    m = beta S X^T y,
 
@@ -18,7 +18,7 @@ Inputs and targets are standardised on the N training rows, and the model has no
 taken as known, as in scikit-learn's `BayesianRidge`. An intercept with a flat prior would replace N by N - 1 in beta
 and in the evidence, and would add 1 / (N beta) to the variance of predictions.
 
-Nothing is tuned, and no random number is drawn. This is a reference line: a network that does no better has learnt
+Nothing is tuned, and no random number is drawn. This method is a baseline: a network that does no better has learnt
 nothing that is not linear.
 """
 
@@ -42,8 +42,8 @@ class LinearPosterior(NamedTuple):
     """The Gaussian posterior of the weights, float64, for standardised targets.
 
     Attributes:
-        mean: (P,).
-        factor: (P, P); the covariance is factor factor^T.
+        mean: (P,), m.
+        factor: (P, P), a square root of the covariance: S = factor factor^T.
         prior_precision: (), alpha.
         noise_precision: (), beta.
     """
@@ -99,7 +99,7 @@ class Linear(FullBatchMethod):
         return LinearPosterior(mean, vectors * variances.sqrt(), ratio * noise_precision, noise_precision)
 
     def diagnostics(self, problem: Problem, posterior: LinearPosterior) -> dict[str, Tensor]:
-        """Return alpha, and beta in original target units."""
+        """Return the prior precision alpha, and the noise precision beta in original target units."""
         noise_precision = posterior.noise_precision / problem.y_scale.double() ** 2
         return {"prior_precision": posterior.prior_precision, "noise_precision": noise_precision}
 

@@ -1,7 +1,8 @@
-"""Reference lines of other libraries: what tabular regression reaches on the same rows without a network of ours.
+"""Baselines from other libraries for tabular regression, such as boosted trees: a yardstick for the neural networks.
 
-Nothing of a library is imported before a fit. Where it is missing, the method excludes every task, with the command
-that installs it. Fits run one by one, on one thread each, and libraries get standardised inputs and targets.
+A library is imported only when a fit starts. If it is not installed, the method excludes every task, and the reason
+given is the command that installs it. Fits run one by one, on one thread each. Libraries get standardised inputs and
+targets.
 """
 
 from importlib.util import find_spec
@@ -24,18 +25,18 @@ PERCENTILES = [number / 100 for number in range(1, 100)]
 
 
 def missing(package: str, requirement: str = EXTRA) -> str | None:
-    """Return the command that installs a package for people, or None if the package is installed. Imports nothing."""
+    """Return the command that installs a package, for an error message, or None if it is installed. Imports nothing."""
     if find_spec(package) is not None:
         return None
     return f"it needs {package}, which is not installed: pip install {requirement}"
 
 
 class Line(FullBatchMethod):
-    """Base of the lines.
+    """Base of the baselines from other libraries.
 
     Attributes:
-        package: module of the library.
-        requirement: what pip installs.
+        package: name of the library's module.
+        requirement: argument of `pip install` that installs the library.
     """
 
     package: ClassVar[str]
@@ -54,15 +55,15 @@ class Line(FullBatchMethod):
         return self.fitted(problem, x.double().cpu().numpy(), y.double().cpu().numpy(), seed)
 
     def fitted(self, problem: Problem, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
-        """Return the fitted model of the library, from inputs (N, P) and targets (N,), float64."""
+        """Return the library's model, fitted to standardised inputs x (N, P) and targets y (N,), float64."""
         raise NotImplementedError
 
 
 class QuantileLine(Line):
-    """Base of the lines that predict quantiles. Neighbouring ones are kept apart, as equal ones have no density."""
+    """Base of the baselines that predict quantiles. Equal quantiles are moved apart, so that a density exists."""
 
     def quantiles(self, posterior: Any, x: np.ndarray) -> tuple[list[float], np.ndarray]:
-        """Return levels (K,) and standardised quantiles (n, K) at x (n, P)."""
+        """Return K levels and the predicted quantiles (n, K) of the standardised target at x (n, P)."""
         raise NotImplementedError
 
     def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
@@ -73,7 +74,7 @@ class QuantileLine(Line):
 
 @catalogued("ngboost")
 class NGBoost(Line):
-    """Boosting of a normal distribution's mean and log standard deviation by natural gradients.
+    """NGBoost: natural-gradient boosting of the mean and log standard deviation of a normal distribution.
 
     Hyper-parameters: `learning_rate`, and the number (`n_estimators`) and depth (`max_depth`) of the trees.
     """
@@ -110,10 +111,10 @@ class NGBoost(Line):
 
 @catalogued("lightgbm")
 class LightGBM(QuantileLine):
-    """Gradient boosting of 11 quantiles, each by trees of its own that minimise the pinball loss.
+    """Gradient boosting with LightGBM: one boosted model for each of 11 quantiles, trained on the pinball loss.
 
-    Hyper-parameters: `learning_rate`, and the number (`n_estimators`), leaves (`num_leaves`) and least rows of a leaf
-    (`min_child_samples`) of the trees.
+    Hyper-parameters: `learning_rate`, number of trees (`n_estimators`), leaves per tree (`num_leaves`) and minimum
+    number of rows per leaf (`min_child_samples`).
     """
 
     package = "lightgbm"
@@ -158,10 +159,10 @@ class LightGBM(QuantileLine):
 
 @catalogued("quantile-forest")
 class QuantileForest(QuantileLine):
-    """Random forest whose leaves weigh the training targets; quantiles are those of the weighted targets.
+    """Quantile regression forest: a random forest that weights the training targets and takes their quantiles.
 
-    Hyper-parameters: `min_samples_leaf`, the least rows of a leaf, and `max_features`, the share of the inputs that a
-    split chooses from.
+    Hyper-parameters: `min_samples_leaf`, minimum number of rows per leaf, and `max_features`, fraction of the inputs
+    considered at each split.
     """
 
     package = "quantile_forest"
@@ -184,11 +185,11 @@ class QuantileForest(QuantileLine):
 
 
 class ConformalPosterior(NamedTuple):
-    """A split conformal predictive system of crepes, and the regression whose residuals it has.
+    """A split conformal predictive system of the library crepes, and the regression that it calibrates.
 
     Attributes:
-        regression: scikit-learn's, of standardised targets.
-        system: with the residuals of rows that the regression has not seen.
+        regression: the fitted scikit-learn regression, for standardised targets.
+        system: crepes' predictive system, calibrated with residuals of rows that the regression has not seen.
     """
 
     regression: Any
@@ -197,11 +198,11 @@ class ConformalPosterior(NamedTuple):
 
 @catalogued("conformal-ridge")
 class ConformalRidge(QuantileLine):
-    """Ridge regression on three quarters of the rows, with the residuals of the others as its distribution.
+    """Ridge regression on three quarters of the rows, and quantiles from its errors on the others (split conformal).
 
-    With n residuals, the level of the i-th smallest is i / (n + 1). On exchangeable rows a target is below it with
-    exactly this probability. Of more than 39 residuals, 39 are kept, the extreme ones among them; fewer are
-    interpolated. Hyper-parameter: `alpha`, the penalty on squared weights.
+    The prediction plus the i-th smallest of n residuals is the quantile of level i / (n + 1). On exchangeable rows a
+    target is below it with exactly this probability. At most 39 residuals are kept, the smallest and largest among
+    them. The distribution function is linear between them. Hyper-parameter: `alpha`, the penalty on squared weights.
     """
 
     package = "crepes"

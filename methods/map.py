@@ -30,10 +30,10 @@ PRETRAINED_MAX_NORM = 10.0
 
 
 class MAPState(NamedTuple):
-    """State of training.
+    """State of MAP training.
 
     Attributes:
-        weights: (D,)
+        weights: (D,), current weights.
         optim: optimiser of the weights.
     """
 
@@ -46,8 +46,8 @@ class MAP(Method):
     """Maximum a posteriori with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        max_norm: norm that gradients are clipped to; 0 for no clipping. Where networks start from pretrained weights it
-            is 10, so that all settings are those of VIFA, as in its paper (section 4.3.1).
+        max_norm: norm that gradients are clipped to; 0 for no clipping. Networks that start from pretrained weights use
+            10, the setting of VIFA (its paper, section 4.3.1).
     """
 
     def __init__(self, max_norm: float = 0.0):

@@ -41,10 +41,10 @@ from lockstep_bench.methods.catalogue.rows import catalogued
 
 
 class MCDropoutState(NamedTuple):
-    """State of a fit.
+    """State of training with MC dropout.
 
     Attributes:
-        weights: (D,), M and b of all layers.
+        weights: (D,), weight matrices M and biases b of all layers.
         optim: optimiser of the weights.
     """
 
@@ -56,8 +56,8 @@ class MCDropoutState(NamedTuple):
 class MCDropout(Method):
     """MC dropout with Adam.
 
-    Hyper-parameters: `lr`, `prior_precision` (alpha), `dropout_rate` (r) and the likelihood's. The rates are the grid
-    of the authors' UCI code, whose squared length-scale, 1e-4, is the lower end of alpha.
+    Hyper-parameters: `lr`, `prior_precision` (alpha), `dropout_rate` (r) and the likelihood's. The grid of rates is
+    that of the authors' UCI code. The squared length-scale of this code, 1e-4, is the lower end of the range of alpha.
     """
 
     weight_posterior = False
@@ -103,7 +103,7 @@ class MCDropout(Method):
 
 
 def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, noise: Noise) -> Tensor:
-    """Return outputs (S, n, O) of S sampled networks, the s-th at x[s] (n, P)."""
+    """Return the outputs of S sampled networks, (S, n, O); network s is evaluated at x[s] (n, P)."""
     pieces, shape = problem.network.split(weights), x.shape[:2]
     keep = 1 - rate
     threshold = torch.special.ndtri(keep)  # a normal number is below it with probability 1 - r
@@ -119,7 +119,7 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
 
 
 def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
-    """Return E|W|^2 + |b|^2, summed over all layers, ()."""
+    """Return E|W|^2 + |b|^2, the expected squared norm of weights and biases under dropout, over all layers, ()."""
 
     def square(layer: Layer, pieces: Pieces) -> Tensor:
         first, *rest = (piece.square().sum() for piece in pieces)

@@ -36,13 +36,13 @@ class Mixture(NamedTuple):
 
     @classmethod
     def of(cls, outputs: Tensor) -> "Mixture":
-        """Return the mixtures of network outputs (M, 3K)."""
+        """Return the mixtures that network outputs (M, 3K) define."""
         logits, mean, log_variance = outputs.chunk(3, dim=-1)
         log_weights = logits - logits.logsumexp(-1, keepdim=True)
         return cls(log_weights, mean, log_variance.clamp(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE))
 
     def nll(self, y: Tensor) -> Tensor:
-        """Return the negative log density at y (M,), (M,)."""
+        """Return the negative log density of each target in y (M,), nats, (M,)."""
         squares = (y[:, None] - self.mean).square() * (-self.log_variance).exp()
         components = self.log_weights - 0.5 * (squares + self.log_variance + LOG_2PI)
         return -components.logsumexp(-1)

@@ -15,12 +15,14 @@ with the KL in closed form. The variants differ in one of the two terms:
   (`methods.maths.priors`), and `mfvi-naive` by eta times the KL from a fixed prior. They are vi-mean, vi-mv, vi-eb and
   vi-naive of Wei and Khardon.
 
-On networks for images, training is short against what log standard deviations have to move. There, they start at three
-below the prior's and have ten times the learning rate of the means, as in Unlu and Aitchison (2021). `max_sd`,
-`annealed` and `initial_log_sd` make the recipe of "Sparse Uncertainty Representation in Deep Learning with Inducing
-Weights": an upper bound of 0.1, which its authors' code has, and a divergence whose weight grows from 0
-(`methods.training.annealing`). A start at 1e-3 with equal rates leaves standard deviations near 1e-3 under a prior's
-of 0.3, so that sampled networks do not differ from the mean.
+On networks for images, training is too short for log standard deviations to move far. There, they start at the prior's
+log standard deviation minus three, with ten times the learning rate of the means, as in Unlu and Aitchison (2021). (If
+standard deviations start at 1e-3 with the same learning rate, they stay near 1e-3 under a prior of standard deviation
+0.3. Sampled networks then do not differ from the mean.)
+
+`max_sd`, `annealed` and `initial_log_sd` allow the recipe of "Sparse Uncertainty Representation in Deep Learning with
+Inducing Weights". Standard deviations have an upper bound of 0.1, as in its authors' code, and the weight of the
+divergence grows from 0 (`methods.training.annealing`).
 """
 
 import math
@@ -58,11 +60,11 @@ LEAST_VARIANCE = 1e-16  # added to the variance of layer outputs, because sqrt h
 
 
 class MeanFieldVIState(NamedTuple):
-    """State of training.
+    """State of training by mean-field VI.
 
     Attributes:
         params: (2, D), posterior mean and log standard deviation.
-        optim: optimiser of both.
+        optim: optimiser of `params`.
     """
 
     params: Tensor
@@ -75,13 +77,14 @@ class MeanFieldVI(Method):
 
     Args:
         initial_log_sd: initial log standard deviation of all weights.
-        below_prior: whether `initial_log_sd` is relative to the prior's log standard deviation.
-        sd_lr_ratio: learning rate of the log standard deviations over that of the means.
+        below_prior: whether `initial_log_sd` is added to the prior's log standard deviation.
+        sd_lr_ratio: ratio of the learning rate of the log standard deviations to that of the means.
         max_sd: upper bound of all standard deviations, or None.
         annealed: whether the weight of the divergence grows from 0 to `tempering` (`methods.training.annealing`).
         tempering: weight of the divergence; 1 for the ELBO, less for a colder posterior.
-        mean_network: whether to predict with the posterior mean only, as "VI (Mean)" of Unlu and Aitchison does.
-        mc_samples: weight samples per update, all of which see the same minibatch.
+        mean_network: whether to predict with the posterior mean of the weights alone ("VI (Mean)" of Unlu and
+            Aitchison).
+        mc_samples: number of weight samples per update, all on the same minibatch.
     """
 
     def __init__(
@@ -147,7 +150,7 @@ class MeanFieldVI(Method):
         return MeanFieldVIState(self._capped(params), optim), {"elbo": problem.elbo(value)}
 
     def expected_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
-        """Return the mean of `mc_samples` of `sampled_nll`, ()."""
+        """Return an estimate of E_q[mean NLL of the minibatch], (), nats, from `mc_samples` weight samples."""
         samples = [self.sampled_nll(problem, mean, log_sd, batch, noise) for _ in range(self.mc_samples)]
         return samples[0] if len(samples) == 1 else torch.stack(samples).mean()
 
@@ -156,7 +159,7 @@ class MeanFieldVI(Method):
         return problem.nll(mean + log_sd.exp() * noise.normal(problem.dim), batch)
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
-        """Return the divergence of q from the prior, (), nats."""
+        """Return the divergence of N(mean, diag(exp(2 log_sd))) from the prior, (), nats."""
         return kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
 
     def prior_log_sd(self, problem: Problem) -> Tensor:
@@ -167,7 +170,7 @@ class MeanFieldVI(Method):
         return state.params
 
     def diagnostics(self, problem: Problem, posterior: Tensor) -> dict[str, Tensor]:
-        """Return the divergence in nats per training example, and the median of the standard deviations."""
+        """Return KL(q || prior) in nats per training example, and the median of the weights' standard deviations."""
         mean, log_sd = posterior.unbind()
         divergence = self.divergence(problem, mean, log_sd) / problem.n_train
         return {"kl": divergence, "tempered_kl": self.tempering * divergence, "median_sd": log_sd.median().exp()}
@@ -223,11 +226,12 @@ class CollapsedMeanFieldVI(MeanFieldVI):
     Hyper-parameters: `lr`, `penalty_weight` (eta, the coefficient of the divergence; 1 for the ELBO) and the
     likelihood's. Wei and Khardon's learning rate is 0.001, or 0.0005 on two of four data sets (appendix D).
 
-    The variances of the fixed prior are theirs too (appendix D). With eta = 1 and the variance 1 / alpha it is `mfvi`.
+    The variances of the fixed prior are also those of Wei and Khardon (appendix D). With the fixed prior N(0, I /
+    alpha) and eta = 1, the method is `mfvi`.
 
     Args:
         prior: a key of `methods.maths.priors.PRIORS`.
-        others: see `MeanFieldVI`.
+        others: further arguments, see `MeanFieldVI`.
     """
 
     weight_posterior = False
@@ -243,7 +247,10 @@ class CollapsedMeanFieldVI(MeanFieldVI):
         return suited.changed(prior=Fixed(COLLAPSED_IMAGE_PRIOR_VARIANCE)) if on_images and fixed else suited
 
     def prior_log_sd(self, problem: Problem) -> Tensor:
-        """Return the log standard deviation of the prior of vi-naive, (); the inferred priors start without a scale."""
+        """Return the log standard deviation of the fixed prior of vi-naive on images, ().
+
+        Hierarchical priors use it too, at the start of training, because their own scale is still unknown.
+        """
         return 0.5 * torch.full_like(problem.n_train, COLLAPSED_IMAGE_PRIOR_VARIANCE).log()
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -263,7 +270,7 @@ class CollapsedMeanFieldVI(MeanFieldVI):
 
 @catalogued("mfvi-eb")
 class MeanFieldVIEmpiricalBayes(CollapsedMeanFieldVI):
-    """Estimates one prior variance per layer for its weights and one for its biases, as in the code of Wu et al."""
+    """Mean-field VI that estimates one prior variance for each layer's weights and one for its biases (Wu et al.)."""
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         means, sds = problem.network.split(mean), problem.network.split(log_sd.exp())

@@ -1,14 +1,14 @@
 """MILE, microcanonical Langevin ensembles: a chain of MCLMC from each network of a deep ensemble (Sommer et al. 2025).
 
-Each member is trained by Adam on the mean NLL of 85 % of its training rows, until its NLL of the others has not fallen
-for 20 updates. From its best weights a chain draws from
+Each member is trained by Adam on the mean NLL of 85 % of its training rows, until the NLL of the other 15 % has not
+fallen for 20 updates. From the best weights a chain starts, which draws from
 
     p(theta | D)  proportional to  p(D | theta) N(theta; 0, I / alpha)
 
-with all training rows in every gradient. Warm-up tunes the step length to a variance of the energy error that falls
-from 0.5 to 0.1 per weight (90 % of warm-up), then the length over which the velocity forgets its direction: first to
-the spread of the weights in the last ninth of these steps, then to 0.4 of what the chain travels in an autocorrelation
-time (10 %). Draws of all chains are pooled.
+with all training rows in every gradient. The first 90 % of warm-up tune the step length: the target of the energy
+error's variance falls from 0.5 to 0.1 per weight. At their end, the length over which the velocity forgets its
+direction is set to the spread of the weights in the last ninth of these steps. The last 10 % of warm-up set it to 0.4
+times the distance that the chain travels in an autocorrelation time. Draws of all chains are pooled.
 """
 
 import math
@@ -38,21 +38,21 @@ WINDOW = 20  # most draws by which that time is estimated
 
 
 class MILEState(NamedTuple):
-    """State of a member.
+    """State of a member, which is a network first trained by Adam and then moved by a chain.
 
     Attributes:
         optim: optimiser of the weights.
-        best: (D,), the weights of the lowest NLL of rows held out.
+        best: (D,), the weights with the lowest NLL of the held-out rows.
         best_nll: (), that lowest NLL.
-        waited: (), updates since then.
-        chain: state of the chain. During the updates of Adam its weights are those in training.
+        waited: (), number of updates since then.
+        chain: state of the chain. During the updates of Adam, its weights are those that Adam trains.
         tuning: state of the step-length tuning.
         length: (), distance over which the velocity forgets its direction.
-        spread: (3, D), weighted sums of 1, theta and theta^2.
+        spread: (3, D), weighted sums of 1, theta and theta^2, for the spread of the weights in warm-up.
         window: (W, D), draws at the end of warm-up.
         draws: (K, D), draws of the posterior.
-        log_posteriors: (K,), up to a constant, at the draws.
-        energy: (2,), sums of 1 and of squared energy errors per weight, of sampling.
+        log_posteriors: (K,), log posterior at the draws, up to a constant.
+        energy: (2,), number of steps after warm-up, and the sum of their squared energy errors per weight.
     """
 
     optim: Adam
@@ -73,11 +73,11 @@ class MILEPosterior(NamedTuple):
     """Draws of one chain, and how it was tuned.
 
     Attributes:
-        draws: (K, D).
-        log_posteriors: (K,), up to a constant, at the draws.
+        draws: (K, D), weights.
+        log_posteriors: (K,), log posterior at the draws, up to a constant.
         step: (), the step length.
         length: (), distance over which the velocity forgets its direction.
-        energy_variance: (), mean squared energy error of a step of sampling per weight.
+        energy_variance: (), mean squared energy error per weight of a step after warm-up.
     """
 
     draws: Tensor
@@ -88,13 +88,13 @@ class MILEPosterior(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Stage of an update, with the numbers of updates that its arithmetic needs.
+    """Phase of an update: its stage, and when the stage begins and ends.
 
     Attributes:
-        stage: "train"; "start", which starts the chain; "tune"; "wait", which tunes the length; "step"; "keep", which
-            keeps a draw after its step.
+        stage: "train" for an update of Adam; "start", which starts the chain; "tune", which tunes the step length;
+            "wait", which gathers draws to tune the length; "step"; "keep", a step whose end is kept as a draw.
         first: number of the stage's first update.
-        middle: number of the update of warm-up from which on the spread of the weights is measured.
+        middle: number of the warm-up update after which the spread of the weights is measured.
         last: number of the stage's last update.
     """
 
@@ -111,13 +111,13 @@ class MILE(FullBatchChains):
     Protocols of fewer than 100 epochs shorten all stages in proportion.
 
     Args:
-        chains: number of members.
-        training: most updates of Adam.
-        warmup: steps of a chain before its draws.
+        chains: number of chains.
+        training: largest number of updates of Adam.
+        warmup: number of steps of a chain before its draws.
         draws: number of draws per chain.
-        thinning: steps of a chain for each of its draws.
-        first_error: wanted variance of a step's energy error per weight, at the start of warm-up.
-        last_error: that wanted variance at the end of warm-up. Smaller ones make draws less biased and chains slower.
+        thinning: number of steps of a chain per draw.
+        first_error: target of the energy error's variance per weight, at the start of warm-up.
+        last_error: the same target at the end of warm-up. Smaller ones make draws less biased and chains slower.
     """
 
     def __init__(

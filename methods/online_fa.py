@@ -4,30 +4,31 @@ After the burn-in of `methods.training.sgd`, each iterate of the trajectory upda
 `methods.maths.factor_analysis`. The posterior is the fitted N(c, F F^T + diag(psi)), without rescaling (Brownlie 2022,
 chapter 4). SWAG is the special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
 
-The thesis evaluates its estimators on streams of 100,000 vectors of unit scale. A trajectory has some thousand
-iterates. Most of their variance is slow drift, and it may be 1e-6, where the estimators start at psi = 1. The
-estimators are therefore changed as follows. None of the changes matters in the limit of a long stream.
+The thesis evaluates its estimators on streams of 100,000 vectors of unit scale. An SGD trajectory has some thousand
+iterates. Most of their variance is slow drift. It may be as small as 1e-6, but the thesis's estimators start at psi =
+1. The estimators are therefore changed as follows. None of the changes matters in the limit of a long stream.
 
 - The estimators start at the variance of the iterates about their running mean at the end of the burn-in. EM uses one
   variance for all weights, which its first M step replaces; gradient ascent uses one per weight.
 - Column k of EM's initial F is non-zero in every K-th weight, from the k-th on. The columns are orthogonal and of equal
   length, as in the thesis, but need not be stored. Later F and psi follow from the averages and are not stored either.
   EM thus holds K + 3 vectors of the weights' size instead of 2 K + 4.
-- EM's result is computed with the latent factors' own second moment (`Averages.expanded`). On yacht (lr 0.003 and 0.02)
-  and boston (0.01 and 0.03), with 400 epochs of minibatches of 10, the relative Frobenius distance of its covariance
-  from that of the iterates is 0.2, 0.4, 0.4 and 1.1 %. The output of Algorithm 2 is 100, 93, 84 and 81 % away.
+- EM's result is computed with the second moment of the latent factors (`Averages.expanded`). On yacht (lr 0.003 and
+  0.02) and boston (0.01 and 0.03), with 400 epochs of minibatches of 10, the relative Frobenius distance of its
+  covariance from that of the iterates is 0.2, 0.4, 0.4 and 1.1 %. For the output of Algorithm 2, the distance is 100,
+  93, 84 and 81 %.
 - The gradient in F is preconditioned: each weight is measured in units of its standard deviation under the fitted
   distribution, or of sqrt(`LARGEST_UNIT` psi) if that is smaller. Without this limit, ascent diverged on MNIST and
-  Fashion-MNIST. Of the limits 1, 3, 5 and 10 the last worsened the NMLL of Fashion-MNIST's test images, and the others
-  did not differ; 3 was chosen after seeing this. The relative distances are 0.92, 0.93, 0.94 and 0.91. In fixed units
-  of the burn-in they are 0.87, 0.91, 0.87 and 0.80, but these units are one more vector to hold. The variances are too
-  small, at the median by a factor of six to ten.
+  Fashion-MNIST. Of the limits 1, 3, 5 and 10, only 10 worsened the NMLL of Fashion-MNIST's test images; 3 was chosen
+  after seeing this. For gradient ascent, the relative distances defined above are 0.92, 0.93, 0.94 and 0.91. If units
+  are the standard deviations in the burn-in, they are 0.87, 0.91, 0.87 and 0.80, at the cost of one more vector in
+  memory. The fitted variances are too small, at the median by a factor of six to ten.
 
-The first iterates only update averages: `WARM_UP` of them, or half of all if that is less.
+The first `WARM_UP` iterates, or the first half if that is less, only update averages.
 
 `online-em-fa-plain` and `online-sga-fa-plain` have none of these changes: they are Algorithms 2 and 1 as the thesis
-writes them, but for the misprint in line 5, and the bounds of `methods.maths.factor_analysis` that keep psi above zero
-and steps finite. They start at an orthonormal F and psi = 1.
+writes them, with two exceptions: the misprint in line 5 is corrected, and bounds in `methods.maths.factor_analysis`
+keep psi above zero and steps finite. They start at an orthonormal F and psi = 1.
 """
 
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ class EMState(NamedTuple):
     Attributes:
         trajectory: state of SGD.
         averages: averages over the iterates since the burn-in; during the burn-in only the running mean is used.
-        variance: (), running variance of a weight about that mean, averaged over weights.
+        variance: (), running variance of the iterates about their running mean, averaged over weights.
     """
 
     trajectory: sgd.Trajectory
@@ -71,7 +72,7 @@ class SGAState(NamedTuple):
     Attributes:
         trajectory: state of SGD.
         estimator: fitted to the iterates since the burn-in. During the burn-in its mean and psi are the running mean
-            and variance of the iterates, and psi is 0 before the first.
+            and variance of the iterates, and psi is 0 before the first iterate.
     """
 
     trajectory: sgd.Trajectory
@@ -79,11 +80,11 @@ class SGAState(NamedTuple):
 
 
 class PlainState(NamedTuple):
-    """State of SGD and of an algorithm of the thesis.
+    """State of SGD, and of online factor analysis by Algorithm 1 or 2 of Brownlie 2022.
 
     Attributes:
         trajectory: state of SGD.
-        estimator: fitted to the iterates since the burn-in.
+        estimator: state of the algorithm, fitted to the iterates since the burn-in.
     """
 
     trajectory: sgd.Trajectory
@@ -91,11 +92,13 @@ class PlainState(NamedTuple):
 
 
 class OnlineFactorAnalysis(Method):
-    """Base of the two estimators. Hyper-parameters: `lr` of SGD, `prior_precision` (alpha) and the likelihood's.
+    """Base of online factor analysis by EM and by gradient ascent.
+
+    Hyper-parameters: `lr` of SGD, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        latent_dim: K, number of columns of F. The thesis fits no network this way. K = 10 is its choice for streams of
-            dimension 100 and 1000, between which the networks of the UCI suite lie.
+        latent_dim: K, number of columns of F. The thesis fits no network this way. It uses K = 10 for streams of
+            dimension 100 and 1000; networks for UCI data sets have numbers of weights between these.
     """
 
     constant_rate = True
@@ -118,10 +121,13 @@ class OnlineFactorAnalysis(Method):
 
 @catalogued("online-em-fa")
 class OnlineEM(OnlineFactorAnalysis):
-    """Online factor analysis by expectation-maximisation, after Algorithm 2: another start, an expanded result."""
+    """Online factor analysis by EM: Algorithm 2 with another start and the parameter-expanded result."""
 
     def phase(self, update: int, plan: Plan) -> str:
-        """Return the phase of an update. The first iterate after the warm-up still uses the initial F and psi."""
+        """Return the phase of an update: in the burn-in, in the warm-up, or when F and psi are fitted.
+
+        The first iterate after the warm-up still uses the initial F and psi.
+        """
         return _phase(update, plan, _warm_up(plan) + 1)
 
     def init(self, problem: Problem, noise: Noise) -> EMState:
@@ -147,9 +153,9 @@ class OnlineEM(OnlineFactorAnalysis):
 
 @catalogued("online-sga-fa")
 class OnlineSGA(OnlineFactorAnalysis):
-    """Online factor analysis by stochastic gradient ascent, after Algorithm 1: another start, preconditioned steps.
+    """Online factor analysis by stochastic gradient ascent: Algorithm 1 with another start and preconditioned steps.
 
-    Ascent is the weaker of the two algorithms throughout the thesis, and so it is here.
+    Gradient ascent fits worse than EM, here as throughout the thesis.
     """
 
     def phase(self, update: int, plan: Plan) -> str:
@@ -180,7 +186,7 @@ class OnlineSGA(OnlineFactorAnalysis):
 @catalogued("online-em-fa-plain")
 @catalogued("online-em-fa-plain")
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
-    """The algorithms as the thesis writes them.
+    """Online factor analysis by Algorithm 1 or 2 as written in Brownlie 2022.
 
     Args:
         latent_dim: K, number of columns of F.
@@ -224,7 +230,7 @@ def _phase(update: int, plan: Plan, starting: int) -> str:
 
 
 def running_moments(mean: Tensor, variance: Tensor, weights: Tensor, step: Step) -> tuple[Tensor, Tensor]:
-    """Return the running mean and variance of the burn-in with one more iterate.
+    """Return the running mean and variance of SGD iterates, during the burn-in, after one more iterate.
 
     Args:
         mean: (D,), the mean before.

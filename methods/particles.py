@@ -1,7 +1,8 @@
 """Interacting particles: K networks that descend to the posterior together and repel one another.
 
-Particles theta_1, .., theta_K move along directions phi_i made of their scores s_i = grad log p(theta_i | D), the data
-term estimated from a minibatch that all share, and of the kernel k(a, b) = exp(-|a - b|^2 / h) of the flat weights:
+Particles theta_1, .., theta_K move along directions phi_i. These depend on the scores s_i = grad log p(theta_i | D),
+estimated from a minibatch that all particles share, and on the kernel k(a, b) = exp(-|a - b|^2 / h) of the flat
+weights:
 
 - `svgd`, Stein variational gradient descent (Liu and Wang 2016, eq. 8):
 
@@ -12,8 +13,8 @@ term estimated from a minibatch that all share, and of the kernel k(a, b) = exp(
 
       phi_i = s_i - sum_j grad_{theta_i} k(theta_i, theta_j) / sum_j k(theta_i, theta_j).
 
-The bandwidth is h = med^2 / log K with the median distance of two particles (Liu and Wang 2016). Steps are
-those of Adam, where Liu and Wang take AdaGrad. They do not move the points where all phi_i are 0.
+The bandwidth is h = med^2 / log K with the median distance of two particles (Liu and Wang 2016). The optimiser is Adam,
+where Liu and Wang take AdaGrad. Either has the same fixed points, where all phi_i are 0.
 """
 
 import math
@@ -35,10 +36,10 @@ LEAST_BANDWIDTH = 1e-20
 
 
 class ParticleState(NamedTuple):
-    """State of a fit.
+    """State of training with interacting particles.
 
     Attributes:
-        particles: (K, D).
+        particles: (K, D), weights of all particles.
         optim: optimiser of the particles.
     """
 
@@ -58,7 +59,7 @@ class Kernel(NamedTuple):
     bandwidth: Tensor
 
     def repulsion(self, particles: Tensor) -> Tensor:
-        """Return sum_j grad_{theta_j} k(theta_j, theta_i), (K, D).
+        """Return the repulsion of each particle i, sum_j grad_{theta_j} k(theta_j, theta_i), (K, D).
 
         It is 2/h sum_j k(theta_i, theta_j) (theta_i - theta_j).
         """
@@ -66,10 +67,10 @@ class Kernel(NamedTuple):
 
 
 class ParticleMethod(Method):
-    """Base of both methods. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
+    """Base of SVGD and the repulsive ensemble. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        particles: K, at least 2.
+        particles: K, the number of particles, at least 2.
 
     Raises:
         ValueError: if there are fewer than two particles.
@@ -102,7 +103,13 @@ class ParticleMethod(Method):
 
     @abstractmethod
     def direction(self, scores: Tensor, particles: Tensor, kernel: Kernel) -> Tensor:
-        """Return phi (K, D), given scores (K, D) and particles (K, D), less any constant vector."""
+        """Return the directions phi (K, D), given the scores (K, D) of the particles.
+
+        Args:
+            scores: (K, D).
+            particles: (K, D), perhaps all shifted by the same vector, which changes nothing.
+            kernel: kernel between all pairs of particles.
+        """
 
     def finish(self, problem: Problem, state: ParticleState) -> Tensor:
         return state.particles
@@ -113,7 +120,7 @@ class ParticleMethod(Method):
 
 @catalogued("svgd")
 class SVGD(ParticleMethod):
-    """Stein variational gradient descent: particles follow the kernel's mean of all scores."""
+    """Stein variational gradient descent: particles follow the kernel-weighted mean of all scores, plus a repulsion."""
 
     def direction(self, scores: Tensor, particles: Tensor, kernel: Kernel) -> Tensor:
         return (kernel.values @ scores + kernel.repulsion(particles)) / len(particles)
@@ -121,7 +128,7 @@ class SVGD(ParticleMethod):
 
 @catalogued("repulsive-ensemble")
 class RepulsiveEnsemble(ParticleMethod):
-    """Deep ensemble with repulsion: particles follow their own scores, less those of their estimated density."""
+    """Deep ensemble with repulsion: each particle follows its own score minus the score of the particles' density."""
 
     def direction(self, scores: Tensor, particles: Tensor, kernel: Kernel) -> Tensor:
         return scores + kernel.repulsion(particles) / kernel.values.sum(1, keepdim=True)
@@ -130,7 +137,7 @@ class RepulsiveEnsemble(ParticleMethod):
 def kernel_of(particles: Tensor) -> Kernel:
     """Return the kernel of particles (K, D), whose bandwidth is the squared median distance over log K.
 
-    The distances are exact to rounding errors of |theta|^2, so that the particles should be centred.
+    Rounding errors of the distances grow with |theta|^2, so the particles should be centred before.
     """
     products = particles @ particles.T
     squares = products.diagonal()
@@ -142,9 +149,10 @@ def kernel_of(particles: Tensor) -> Kernel:
 
 
 def median_of(numbers: Tensor) -> Tensor:
-    """Return the median (), of an even count the mean of the middle two, by comparing all pairs of numbers (P,).
+    """Return the median of P numbers, (); for even P, the mean of the middle two.
 
-    The order statistic number r from 0 is the largest number that at most r others are below.
+    All pairs of numbers are compared: the order statistic number r (from 0) is the largest number that exceeds at most
+    r others.
     """
     below = (numbers[None, :] < numbers[:, None]).to(numbers).sum(1)
     least = torch.zeros_like(numbers) - math.inf

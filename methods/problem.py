@@ -1,4 +1,4 @@
-"""Inputs of a method: tasks, training sets with hyper-parameters, and batches."""
+"""Inputs of a method's functions: the task, the training problem with its hyper-parameters, and minibatches."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lockstep_bench.methods.networks.mlp import Network
 
 @dataclass(frozen=True)
 class Task:
-    """A data set, a likelihood and a network, before any data is seen.
+    """A learning task: the name of a data set, a likelihood and a network, without the data.
 
     Attributes:
         name: name of the data set.
@@ -40,10 +40,10 @@ class Batch(NamedTuple):
     """L minibatches of M training examples each; x is standardised, and y too where it is a real number.
 
     Attributes:
-        x: (L, M, P).
-        y: (L, M).
-        present: (L, M), 1 for a training row and 0 for padding of a full batch, whose x and y mean nothing; None where
-            every example is a training row.
+        x: (L, M, P), standardised inputs.
+        y: (L, M), targets.
+        present: (L, M), 1 for a training row and 0 for a padding row of a full batch, whose x and y are meaningless.
+            None if there is no padding.
     """
 
     x: Tensor
@@ -52,12 +52,12 @@ class Batch(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A part of the training rows in one exact pass over them.
+    """A part of the training rows, as `Method.sweep` gets them in one pass over all training rows.
 
     Attributes:
         x: (M, P), standardised.
         y: (M,), standardised where it is a real number.
-        present: (M,), 1 for a training row and 0 for padding, whose x and y mean nothing.
+        present: (M,), 1 for a training row and 0 for padding, whose x and y are meaningless.
     """
 
     x: Tensor
@@ -69,7 +69,7 @@ FULL_LR = "full_lr"  # name under which a scheduled fit's hyper-parameters hold 
 
 
 class Step(NamedTuple):
-    """Position of an update in training; all fits of a stack share it.
+    """Position of an update in training, the same for all fits that are trained together.
 
     Attributes:
         count: (), 1 for the first update. Use it in arithmetic only, never in a branch.
@@ -84,7 +84,7 @@ class HParams(SimpleNamespace):
     """The hyper-parameters of one fit, each an attribute that holds a tensor ().
 
     Raises:
-        AttributeError: for a name that the method's search space does not have.
+        AttributeError: a name is read that the method's search space does not have.
     """
 
     if TYPE_CHECKING:  # the attributes of a SimpleNamespace are of type Any
@@ -109,7 +109,7 @@ class Problem:
         n_train: (), N, the number of training rows.
         y_mean: (), subtracted from targets; 0 for classes.
         y_scale: (), divides targets; 1 for classes.
-        start: trained weights of all layers but the last to start from, or None for a random start.
+        start: pretrained weights of all layers but the last, from which training starts; None for a random start.
     """
 
     network: Network
@@ -127,14 +127,14 @@ class Problem:
 
     @property
     def full_lr(self) -> Tensor:
-        """The learning rate () before a schedule multiplies it; `hparams.lr` where there is no schedule.
+        """The learning rate () without the factor of the protocol's schedule, which `hparams.lr` includes.
 
-        For parameters that follow a schedule of their own, as the second stage of VIFA.
+        This rate is for parameters with a schedule of their own, as in the second stage of VIFA.
         """
         return torch.as_tensor(vars(self.hparams).get(FULL_LR, self.hparams.lr))
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """Return weights (D,) to start training from: those of `start` where given, and random ones elsewhere.
+        """Return weights (D,) to start training from: pretrained ones as far as `start` has them, else random ones.
 
         Raises:
             ValueError: if `start` belongs to another network.
@@ -152,8 +152,8 @@ class Problem:
         """Return the mean of -log p(y | x, weights) over a batch: (), nats per example, of standardised targets.
 
         Args:
-            weights: (D,).
-            batch: the batch; its x may have any number of leading axes before (M, P); all examples count alike.
+            weights: (D,), weights of the network.
+            batch: the batch. Its x may have any number of axes before (M, P); the mean is over all examples.
         """
         x = batch.x.flatten(0, batch.y.ndim - 1)
         each = self.nll_of_outputs(self.network(weights, x), batch.y.flatten())
@@ -167,13 +167,13 @@ class Problem:
         return -self.n_train * self.nll(weights, batch) - 0.5 * self.hparams.prior_precision * weights.square().sum()
 
     def expected_nll(self, samples: Tensor, batch: Batch) -> Tensor:
-        """Return the mean of `nll` over weight samples (S, D): ()."""
+        """Return the mean of `nll` over weight samples (S, D): (), nats per example."""
         if len(samples) == 1:  # convolutions are slower under `vmap`
             return self.nll(samples[0], batch)
         return vmap(self.nll, in_dims=(0, None))(samples, batch).mean()
 
     def elbo(self, negative_elbo: Tensor) -> Tensor:
-        """Return the ELBO in nats of targets in original units, (), from the negative one of standardised targets."""
+        """Return the ELBO of targets in original units, (), nats, given the negative ELBO of standardised targets."""
         return -negative_elbo - self.n_train * self.y_scale.log()
 
     def nll_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ class Problem:
         return self.likelihood.draw(outputs, self.hparams, self.y_scale, noise)
 
     def fisher(self, outputs: Tensor) -> Tensor:
-        """Return the Fisher information of the likelihood in the outputs (M, O), per example (M, O, O)."""
+        """Return the Fisher information matrix of each example's outputs, (M, O, O), at outputs (M, O)."""
         return self.likelihood.fisher(outputs, self.hparams, self.y_scale)
 
     @property
@@ -198,9 +198,9 @@ class Problem:
         return self.likelihood.scale(self.hparams, self.y_scale)
 
     def predictive(self, samples: Tensor, x: Tensor) -> Predictive:
-        """Return the predictive at standardised x (n, P) of weight samples (S, D)."""
+        """Return the predictive of weight samples (S, D) at standardised inputs x (n, P), in original target units."""
         return self.predictive_of_outputs(vmap(self.network, in_dims=(0, None))(samples, x))
 
     def predictive_of_outputs(self, outputs: Tensor) -> Predictive:
-        """Return the predictive, in original units, of sampled outputs (S, n, O)."""
+        """Return the predictive of sampled network outputs (S, n, O), in original target units."""
         return self.likelihood.predictive(outputs, self.hparams, self.y_mean, self.y_scale)

@@ -4,11 +4,11 @@ It minimises the mean of the pinball loss
 
     max(tau (y - f), (tau - 1) (y - f)),      f = f(x, tau), tau ~ U(0, 1),
 
-with a tau of its own for every example of a minibatch (Tagasovska and Lopez-Paz 2019). tau is one more input of
-the network, standardised like the others.
+with a separate tau for every example of a minibatch (Tagasovska and Lopez-Paz 2019). tau is a further input of the
+network, standardised like the others.
 
-Nothing keeps quantiles of different tau in order. For prediction they are sorted (Chernozhukov et al. 2010) and spread
-to a least distance.
+Training does not keep quantiles of different tau in order. For prediction they are sorted (Chernozhukov et al. 2010)
+and moved apart to a minimum distance.
 """
 
 import math
@@ -55,12 +55,12 @@ class SimultaneousQuantiles(RegressionByLoss):
 
 
 def quantiles(problem: Problem, weights: Tensor, x: Tensor, levels: Tensor) -> Tensor:
-    """Return f (M,) at x (M, P) and levels (M,)."""
+    """Return the quantiles f(x, tau) (M,) at inputs x (M, P) and levels tau (M,)."""
     standardised = math.sqrt(12) * (levels - 0.5)
     return problem.network(weights, torch.cat([x, standardised[:, None]], dim=1))[:, 0]
 
 
 def in_order(values: Tensor) -> Tensor:
-    """Return values (n, K) sorted, and moved up to `LEAST_DISTANCE` above the one before where they are closer."""
+    """Return each row of `values` (n, K) sorted, with neighbours moved at least `LEAST_DISTANCE` apart."""
     steps = LEAST_DISTANCE * torch.arange(values.shape[1], dtype=values.dtype, device=values.device)
     return (values.sort(dim=1).values - steps).cummax(dim=1).values + steps

@@ -1,19 +1,21 @@
-"""SGHMC: Hamiltonian dynamics with friction, whose gradients are those of minibatches, each weight at its own scale.
+"""SGHMC: Hamiltonian dynamics with friction and minibatch gradients, with a step length adapted to each weight.
 
-With the objective u of `methods.training.chains`, by which the posterior is proportional to exp(-N s u), an update is
+The posterior is proportional to exp(-N s u), with the objective u and the scale s of `methods.training.chains`. An
+update is
 
     v <- (1 - a) v - h P grad u + N(0, 2 a h P / (N s) - h^2),      theta <- theta + v,
 
-SGHMC in the velocity form of Chen, Fox and Guestrin 2014, eq. 15, with the friction a = 0.05, the step h = lr^2 and the
-preconditioner P = V^(-1/2) of Springenberg et al. 2016. There, V estimates the mean squared gradient; it
-stands for the variance of the gradient's noise, too, which is the h^2 that is subtracted from the variance of the
-injected noise, down to 0.
+This is SGHMC in the velocity form of Chen, Fox and Guestrin 2014, eq. 15, with the friction a = 0.05 and the step h =
+lr^2. The preconditioner P = V^(-1/2) is that of Springenberg et al. 2016, where V estimates the mean squared gradient.
+V also serves as the estimate of the gradient noise's variance, which gives the term -h^2 in the variance of the
+injected noise. This variance is at least 0.
 
 In the burn-in, half of all updates, V is an average over a time tau that adapts for each weight:
 
     r = 1 / (tau + 1),  tau <- tau + 1 - tau g^2 / V,  g <- g + r (grad u - g),  V <- V + r ((grad u)^2 - V).
 
-With 1 / tau for r, as printed, tau would stay at 1; 1 / (tau + 1) is that of the authors' code. Afterwards V is fixed.
+With r = 1 / tau, as printed in the paper, tau would stay at 1; the authors' code has r = 1 / (tau + 1). After the
+burn-in V is fixed.
 """
 
 from typing import NamedTuple
@@ -35,9 +37,9 @@ class Scales(NamedTuple):
     """Running averages of the gradient of u, each of the shape (D,).
 
     Attributes:
-        time: tau, the number of gradients over which is averaged.
-        mean: g, of the gradient.
-        square: V, of its square.
+        time: tau, the number of recent gradients that the averages cover.
+        mean: g, average of the gradient.
+        square: V, average of the squared gradient.
     """
 
     time: Tensor
@@ -59,12 +61,12 @@ class Scales(NamedTuple):
 
 
 class SGHMCState(NamedTuple):
-    """State of a chain.
+    """State of an SGHMC chain.
 
     Attributes:
-        weights: (D,).
+        weights: (D,), current weights.
         velocity: (D,), change of the weights in the last update.
-        scales: averages of the gradient.
+        scales: running averages of the gradient.
         kept: draws of the posterior.
     """
 
@@ -80,8 +82,8 @@ class SGHMC(MinibatchChains):
 
     Args:
         chains, passes, draws: see `methods.training.chains.MinibatchChains`.
-        friction: a, the part of its velocity that a chain loses at each update.
-        burn_in: share of the updates before the first draw.
+        friction: a, the fraction of its velocity that a chain loses at each update.
+        burn_in: fraction of the updates before the first draw.
     """
 
     def __init__(

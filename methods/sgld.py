@@ -1,16 +1,19 @@
-"""SGLD and pSGLD: Langevin dynamics whose gradients are those of minibatches, without accepting or rejecting.
+"""SGLD and pSGLD: Langevin dynamics with minibatch gradients and without an acceptance step.
 
-With the objective u of `methods.training.chains`, by which the posterior is proportional to exp(-N s u), an update is
+The posterior is proportional to exp(-N s u), with the objective u and the scale s of `methods.training.chains`. An
+update gives
 
     SGLD     theta - h grad u + N(0, 2 h / (N s))       (Welling and Teh 2011, eq. 4, with epsilon = 2 h / (N s))
     pSGLD    theta - h G grad u + N(0, 2 h G / (N s))   (Li et al. 2016, Algorithm 1)
 
-with G = 1 / (lambda + sqrt(V)) and V <- a V + (1 - a) (grad u)^2, a = 0.99 and lambda = 1e-5. As in their algorithm,
-the derivative of G is left out. Their V is without the gradient of the prior, and steps under a strong prior diverge.
+with G = 1 / (lambda + sqrt(V)) and V <- a V + (1 - a) (grad u)^2, a = 0.99 and lambda = 1e-5. As in the algorithm of Li
+et al., the term with the derivative of G is left out. In their algorithm V does not include the gradient of the prior,
+and steps under a strong prior diverge.
 
 Step t is h = lr (1 + c (t - 1))^-0.55, where c makes the last step a tenth of the first. The exponent is that of
-Welling and Teh's experiments, whose last step is a hundredth of the first. Iterates count by their steps (their eq.
-11): after the burn-in, half of all updates, draws are kept at equal distances of the sum of the steps.
+Welling and Teh's experiments, whose last step is a hundredth of the first. The first half of all updates is the
+burn-in. Then draws are kept each time the sum of step lengths has grown by a fixed amount, which weights iterates by
+their step length (their eq. 11).
 """
 
 from typing import NamedTuple, cast
@@ -30,11 +33,11 @@ LEAST_ROOT = 1e-5  # lambda of pSGLD
 
 
 class SGLDState(NamedTuple):
-    """State of a chain.
+    """State of an SGLD or pSGLD chain.
 
     Attributes:
-        weights: (D,).
-        square: (D,), V of pSGLD; (0,) for SGLD.
+        weights: (D,), current weights.
+        square: (D,), V of pSGLD, running mean of the squared gradient; (0,) for SGLD.
         kept: draws of the posterior.
     """
 
@@ -44,7 +47,7 @@ class SGLDState(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The phase of an update, which `SGLD.update` reads from `step.phase`.
+    """Phase of an update, which `SGLD.update` reads from `step.phase`.
 
     Attributes:
         keeps: whether a draw is kept after the update.
@@ -59,13 +62,13 @@ class Position(NamedTuple):
 class SGLD(MinibatchChains):
     """Stochastic gradient Langevin dynamics. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
-    Gradients are clipped to norm 10, which keeps chains finite whose step is too large. Where it binds, chains are
-    hotter than the posterior.
+    Gradients are clipped to norm 10, so that chains stay finite if the step is too large. Where gradients are clipped,
+    the chain samples a distribution that is wider than the posterior.
 
     Args:
         chains, passes, draws: see `methods.training.chains.MinibatchChains`.
-        last_step: the last step over the first; 1 for a constant step.
-        burn_in: share of the updates before the first draw.
+        last_step: ratio of the last step length to the first; 1 for a constant step.
+        burn_in: fraction of the updates before the first draw.
     """
 
     def __init__(
@@ -112,7 +115,7 @@ class SGLD(MinibatchChains):
         return SGLDState(weights, square, kept), {"objective": objective}
 
     def preconditioned(self, gradient: Tensor, square: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return G grad u (D,), the diagonal of G, (D,) or (1,), and the next V."""
+        """Return the preconditioned gradient G grad u (D,), the diagonal of G, (D,) or (1,), and the next V."""
         return clip_norm(gradient, MAX_GRADIENT_NORM), torch.ones_like(gradient[:1]), square
 
     def finish(self, problem: Problem, state: SGLDState) -> Tensor:
@@ -121,14 +124,14 @@ class SGLD(MinibatchChains):
 
 @catalogued("psgld")
 class PSGLD(SGLD):
-    """SGLD in which the running root mean square of its gradient scales the step of each weight.
+    """Preconditioned SGLD: the step of each weight is scaled by the running root mean square of its gradient.
 
-    The derivative of the preconditioner is left out, and chains are hotter than the posterior. They are less so with a
-    longer memory.
+    The derivative of the preconditioner is left out, so chains sample a distribution that is wider than the posterior.
+    The longer the memory, the smaller this error.
 
     Args:
         chains, passes, draws, last_step, burn_in: see `SGLD`.
-        memory: a, the part of V that an update keeps.
+        memory: a, the decay factor of the running mean V.
     """
 
     def __init__(

@@ -44,11 +44,11 @@ MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB fo
 
 
 class SLANGState(NamedTuple):
-    """State of training.
+    """State of training by SLANG.
 
     Attributes:
-        posterior: q, with mean mu (D,), factors U^T (K, D) and diagonal D (D,).
-        momentum: (D,), running mean of g.
+        posterior: Gaussian with mean mu (D,) and precision U U^T + diag(D): factors U^T (K, D) and diagonal (D,).
+        momentum: (D,), running mean of the gradient.
     """
 
     posterior: LowRankPrecision
@@ -62,12 +62,12 @@ class SLANG(Method):
     The authors fix `lr` per UCI data set, between 0.005 and 0.08, and use a prior precision of 1e-6 for biases. By
     default `lr` is tuned in that range, and all weights have one prior precision, as the other methods have.
 
-    The empirical Fisher matrix differs from the Hessian, so the spread is not exact. On linear models as in `check`,
-    its standard deviations are 0.76 to 1.34 times the exact ones (six data sets of 60 rows, in closed form).
+    The empirical Fisher matrix differs from the Hessian, so the spread is not exact. On six linear models of 60 rows,
+    its standard deviations are 0.76 to 1.34 times the exact ones.
 
     Args:
-        latent_dim: K, columns of U.
-        mc_samples: S, weight samples per update; all see the same minibatch.
+        latent_dim: K, number of columns of U.
+        mc_samples: S, number of weight samples per update, all on the same minibatch.
         bias_precision: prior precision of biases and of shifts of normalisation layers; None for `prior_precision`.
     """
 
@@ -149,8 +149,8 @@ class SLANG(Method):
 class ReleasedSLANG(SLANG):
     """SLANG as in the authors' released code, which produced the published UCI results.
 
-    Its sampler adds the mean twice, so gradients and predictions use weights 2 mu + Sigma^(1/2) eps. The effective
-    prior precision of the mean 2 mu is then alpha / 2.
+    The sampler in that code adds the mean twice, so gradients and predictions use weights 2 mu + Sigma^(1/2) eps. The
+    effective prior precision of the mean 2 mu is then alpha / 2.
     """
 
     def _sampled(self, posterior: LowRankPrecision) -> LowRankPrecision:
@@ -169,10 +169,10 @@ def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> tuple[
 
 
 def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the best rank-k approximation F^T F of R^T R, and the diagonal of what it leaves out.
+    """Return the best rank-k approximation F^T F of R^T R, and the diagonal of the remainder.
 
-    With eigenpairs (l, v) of R^T R, the rows of F are sqrt(l) v. For n < D they are computed as R^T u from eigenvectors
-    u of the smaller matrix R R^T.
+    With eigenpairs (l, v) of R^T R, the rows of F are sqrt(l) v. For n < D, the eigenvectors v are computed as R^T u
+    from eigenvectors u of the smaller matrix R R^T.
 
     Args:
         root: R, (n, D).

@@ -1,21 +1,23 @@
-"""SMILE, stochastic microcanonical Langevin ensembles: chains of MCLMC whose gradients are those of minibatches.
+"""SMILE, stochastic microcanonical Langevin ensembles: chains of MCLMC with minibatch gradients.
 
-Each member is trained by Adam on the log posterior for a fifth of its updates. From there a chain of
-`methods.mcmc.mclmc` goes on, each of its steps on one minibatch. The noise of minibatches turns the velocity at random,
-as the Langevin part of MCLMC does. Noise of equal size in all directions leaves the posterior as it is, and any other
-biases it (Sommer et al. 2026). The chain therefore moves in the coordinates (s_i theta_i), in which it is equal for all
-weights: s_i is the standard deviation of minibatch gradients, divided by the root mean square of all (pSMILE). It is a
-running average over about 100 gradients in warm-up, up to half of all updates, and fixed afterwards.
+Each member is trained by Adam on the log posterior for a fifth of its updates. Then a chain of `methods.mcmc.mclmc`
+starts at the trained weights, and each of its steps uses one minibatch. Minibatch noise turns the velocity at random,
+as the Langevin part of MCLMC does. Noise of equal size in all directions leaves the posterior unchanged, and any other
+noise biases the draws (Sommer et al. 2026). The chain therefore moves in the coordinates (s_i theta_i), in which the
+noise is equal for all weights. Here s_i is the standard deviation of weight i's minibatch gradients, divided by the
+root mean square of all these standard deviations (pSMILE). s_i is a running average over about 100 gradients during
+warm-up, which ends after half of all updates, and is fixed afterwards.
 
-The step length epsilon is tuned in warm-up, too. It is at most
+The step length epsilon is also tuned in warm-up. It is at most
 
-    epsilon = 0.3 (D - 1) / |s|,    with s not divided,
+    epsilon = 0.3 (D - 1) / |s|,      with the standard deviations themselves as s,
 
-at which noise turns the velocity by 0.3 per step, and otherwise has the wanted variance of the energy error as in
-`methods.mile`, measured on one minibatch. For this a step takes a third gradient, at its start. The authors' code has
-another tuner: it compares the energy errors between different minibatches with quantiles of those before, and resets a
-chain at large ones. Here steps that are not finite are not made. The velocity also forgets its direction over a length
-of at least 15, as at first in MILE, so that chains move at random where one minibatch has all rows.
+at which noise turns the velocity by an angle of 0.3 per step. Below this limit it is tuned to a target variance of the
+energy error, as in `methods.mile`. The energy error is measured on one minibatch, which takes a third gradient, at the
+start of the step. The authors' code has another tuner: it compares energy errors with quantiles of earlier ones, and
+resets a chain after a large error. Here, steps that end in non-finite numbers are not made. The velocity also forgets
+its direction over a length of at least 15, the initial value in MILE. Chains therefore move at random even if one
+minibatch contains all rows.
 """
 
 import math
@@ -39,12 +41,12 @@ ERROR = 0.1  # wanted variance of a step's energy error per weight
 
 
 class GradientNoise(NamedTuple):
-    """Running averages of minibatch gradients, by which weights are scaled.
+    """Running mean and variance of minibatch gradients, from which the weights' scales s follow.
 
     Attributes:
-        mean: (D,).
-        square: (D,), squared deviation from the mean.
-        weight: (), sum of the weights of both; 1 after many gradients.
+        mean: (D,), weighted mean of gradients.
+        square: (D,), weighted mean of squared deviations from the mean.
+        weight: (), sum of the averaging weights; tends to 1 after many gradients.
     """
 
     mean: Tensor
@@ -66,21 +68,24 @@ class GradientNoise(NamedTuple):
         return GradientNoise(self.mean + rate * deviation, square, weight)
 
     def scales(self) -> tuple[Tensor, Tensor]:
-        """Return s (D,), of the root mean square 1 and at least `LEAST_SCALE`, and the norm |s| before the division."""
+        """Return the scales s (D,), and the norm of the standard deviations, ().
+
+        The scales are the gradients' standard deviations divided by their root mean square, and at least `LEAST_SCALE`.
+        """
         size = self.square.mean().sqrt()
         scales = (self.square.sqrt() / size.clamp(min=1e-30)).clamp(min=LEAST_SCALE)
         return scales / scales.square().mean().sqrt(), size * math.sqrt(len(self.square))
 
 
 class SMILEState(NamedTuple):
-    """State of a chain.
+    """State of a SMILE chain.
 
     Attributes:
-        weights: (D,).
-        optim: optimiser of the weights, before the chain.
-        velocity: (D,), of length 1, in the scaled coordinates.
-        spread: of minibatch gradients.
-        tuning: of the step length.
+        weights: (D,), current weights.
+        optim: optimiser of the weights before the chain starts.
+        velocity: (D,), a unit vector, in the scaled coordinates.
+        spread: running mean and variance of minibatch gradients.
+        tuning: state of the step-length tuning.
         kept: draws of the posterior.
     """
 

@@ -1,4 +1,4 @@
-"""Spectral-normalised neural Gaussian process: hidden layers of bounded norm, and a Gaussian process of their outputs.
+"""Spectral-normalised neural Gaussian process: hidden layers of bounded norm, and a Gaussian process on their outputs.
 
 With h(x) the last hidden units, the prior of the function is a Gaussian process of h with the kernel
 
@@ -59,8 +59,8 @@ class Fourier:
     """Random Fourier features sqrt(2 / R) cos(h W + b), with W flattened from (H, R) in row-major order.
 
     Attributes:
-        fan_in: H, numbers of an input.
-        n_features: R.
+        fan_in: H, dimension of h.
+        n_features: R, number of features.
     """
 
     fan_in: int
@@ -76,7 +76,7 @@ class Fourier:
         return math.sqrt(2 / self.n_features) * torch.cos(angles)
 
     def initial(self, noise: Noise) -> Tensor:
-        """Draw W for the lengthscale 1, then b."""
+        """Draw W with lengthscale l = 1, then b, as one flat vector."""
         matrix, phases = self.sizes
         return torch.cat([noise.normal(matrix), 2 * math.pi * noise.uniform(phases)])
 
@@ -86,8 +86,8 @@ class FourierMLP(Chain):
     """The hidden layers of a multilayer perceptron, random Fourier features of their outputs, and a linear layer.
 
     Attributes:
-        base: whose hidden layers and number of outputs are taken.
-        n_features: R.
+        base: network that gives the hidden layers and the number of outputs.
+        n_features: R, number of random Fourier features.
     """
 
     base: MLP
@@ -103,7 +103,7 @@ class FourierMLP(Chain):
 
     @property
     def hidden(self) -> list[Dense]:
-        """The hidden layers."""
+        """The hidden layers of the multilayer perceptron."""
         return self.base.layers[:-1]
 
     @property
@@ -124,13 +124,14 @@ class FourierMLP(Chain):
 
 
 class SNGPState(NamedTuple):
-    """State of training and of the pass over the training rows.
+    """State of SNGP's training, and then of the pass over the training rows.
 
     Attributes:
         trained: all weights and their optimiser.
         precision: (T, T), float64, as in `methods.laplace.LaplaceState`.
-        gradient: (T,), float64, of the negative log-likelihood of the rows so far in w; of a Gaussian one alone.
-        directions: (H,), the singular vectors of all hidden layers, one after the other.
+        gradient: (T,), float64, gradient in w of the negative log-likelihood of the rows so far; used for a Gaussian
+            likelihood only.
+        directions: (H,), estimates of the leading singular vectors of all hidden layers, one after the other.
     """
 
     trained: MAPState
@@ -144,8 +145,8 @@ class SNGP(LastLayerLaplace):
     """Spectral-normalised neural Gaussian process. Hyper-parameters: `lengthscale` (l) and those of MAP.
 
     Args:
-        n_features: R, random Fourier features.
-        bound: c, of the largest singular value of each hidden layer.
+        n_features: R, number of random Fourier features.
+        bound: c, upper bound of the largest singular value of each hidden layer.
     """
 
     weight_posterior = False
@@ -212,19 +213,22 @@ class SNGP(LastLayerLaplace):
 
 
 def random_weights(network: FourierMLP) -> tuple[int, int]:
-    """Return where the weights of the random features begin and end in the flat weight vector."""
+    """Return the start and end index of the random features' weights in the flat weight vector."""
     start = sum(sum(layer.sizes) for layer in network.hidden)
     return start, start + sum(network.layers[-2].sizes)
 
 
 def power_iterated(network: FourierMLP, weights: Tensor, directions: Tensor, bound: float) -> tuple[Tensor, Tensor]:
-    """Return weights (D,) with hidden layers scaled down to `bound` by estimates of their norms, and new directions.
+    """Scale hidden layers down to the spectral norm `bound`, estimated by one power iteration.
 
     Args:
         network: the network.
-        weights: (D,).
-        directions: (H,), of the last estimates; of any length.
-        bound: c.
+        weights: (D,), weights before scaling.
+        directions: (H,), singular vectors of the last estimate, of any length.
+        bound: c, largest spectral norm.
+
+    Returns:
+        The scaled weights (D,), and the new singular vectors (H,).
     """
     parts, after = [], []
     of_layers = torch.split(directions, [layer.fan_out for layer in network.hidden])
@@ -240,7 +244,7 @@ def power_iterated(network: FourierMLP, weights: Tensor, directions: Tensor, bou
 
 
 def bounded(network: FourierMLP, weights: Tensor, bound: float) -> Tensor:
-    """Return weights (D,) with hidden layers scaled down to a largest singular value of `bound`."""
+    """Return weights (D,) with hidden layers scaled down so that their largest singular value is at most `bound`."""
     parts = []
     for layer, pieces in zip(network.hidden, network.split(weights), strict=False):
         norm = torch.linalg.svdvals(pieces[0].reshape(layer.fan_in, layer.fan_out))[0]

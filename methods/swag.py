@@ -1,11 +1,12 @@
 """SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
 
 Iterates theta_1 .. theta_T are collected once per epoch along the trajectory of `methods.training.sgd`, or more often
-if training is too short for K of them. `sgd` predicts with the last one. With their running mean m_t, let
+if training is too short for K of them. The method `sgd` predicts with the last iterate. With m_t the running mean of
+the iterates, let
 
     theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = columns theta_t - m_t of the last K.
 
-The three methods then predict with
+The other three methods predict with
 
     SWA     theta_SWA (Izmailov et al. 2018, Algorithm 1, with a constant learning rate)
     SWAG-D  N(theta_SWA, diag(var)) (Maddox et al. 2019, section 3.2)
@@ -68,7 +69,7 @@ class Collected(NamedTuple):
         return Collected(n_seen, mean, variance, (*self.deviations, deviation)[1:])
 
     def normal(self, scale: float) -> LowRankNormal:
-        """Return N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
+        """Return the Gaussian N(mean, scale (diag(variance) + D D^T / (K - 1))), where D holds the K `deviations`."""
         rank = self.n_seen.clamp(max=len(self.deviations))
         rows = torch.cat([self.mean[None][:0], *(deviation[None] for deviation in self.deviations)])
         factors = rows * (scale / (rank - 1).clamp(min=1)).sqrt()
@@ -76,11 +77,11 @@ class Collected(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """The phase of an update.
+    """Phase of an update, from which `update` knows whether to collect its iterate.
 
     Attributes:
         takes_iterate: whether the iterate after the update is collected.
-        burn_in: number of updates before the first whose iterate can be collected.
+        burn_in: number of updates of the burn-in, in which no iterate is collected.
     """
 
     takes_iterate: bool
@@ -88,7 +89,7 @@ class Collection(NamedTuple):
 
 
 class SWAGState(NamedTuple):
-    """State of training.
+    """State of SGD and of the statistics of its iterates.
 
     Attributes:
         trajectory: state of SGD.
@@ -100,11 +101,14 @@ class SWAGState(NamedTuple):
 
 
 class IterateStatistics(Method):
-    """Base of the methods. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
+    """Base of methods that average SGD iterates or fit a Gaussian to them.
+
+    Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        burn_in: share of training before the first iterate that can be collected.
-        late_rate: learning rate of collected iterates over `lr`, which it reaches linearly during the burn-in.
+        burn_in: fraction of training during which no iterate is collected.
+        late_rate: learning rate after the burn-in, as a multiple of `lr`; during the burn-in the rate moves to it
+            linearly.
     """
 
     constant_rate = True
@@ -124,7 +128,10 @@ class IterateStatistics(Method):
         return sgd.image_space(task)
 
     def phase(self, update: int, plan: Plan) -> Collection:
-        """Return whether the update's iterate is collected: after the burn-in, once per epoch or enough for K."""
+        """Return the phase of an update, which says whether its iterate is collected.
+
+        After the burn-in, an iterate is collected once per epoch, or more often if K iterates would not be reached.
+        """
         burn_in = sgd.burn_in(plan, self.burn_in)
         often_enough = (plan.n_updates - burn_in) // max(RANK, self.rank)
         since, every = update - burn_in, max(1, min(round(plan.updates_per_epoch), often_enough))
@@ -152,7 +159,7 @@ class IterateStatistics(Method):
 
 @catalogued("sgd")
 class LastIterate(IterateStatistics):
-    """The last iterate of SGD with momentum."""
+    """SGD with momentum, which predicts with its last iterate."""
 
     constant_rate = False
 
@@ -165,7 +172,7 @@ class LastIterate(IterateStatistics):
 
 @catalogued("swa")
 class SWA(IterateStatistics):
-    """The average of SGD iterates."""
+    """Stochastic weight averaging: predicts with the average of SGD iterates."""
 
     def finish(self, problem: Problem, state: SWAGState) -> Tensor:
         return state.collected.mean
@@ -176,12 +183,12 @@ class SWA(IterateStatistics):
 
 @catalogued("swag")
 class SWAG(IterateStatistics):
-    """SWA's mean, with half of that variance plus half of the low-rank covariance of the last K iterates.
+    """SWAG: a Gaussian with SWA's mean, half the iterates' variances, and half the low-rank covariance of the last K.
 
     Args:
         burn_in, late_rate: see `IterateStatistics`.
         rank: K, or 0 for a diagonal covariance.
-        scale: factor of the variance and of the low-rank covariance.
+        scale: factor of the variances and of the low-rank covariance; 1/2 in SWAG.
     """
 
     def __init__(self, burn_in: float = 0.5, late_rate: float = 1.0, rank: int = RANK, scale: float = 0.5):

@@ -11,19 +11,20 @@ labels. The mean of S N g^2 is the diagonal of the Fisher information. The objec
 the drawn labels held fixed. For a Gaussian likelihood this is the penalty's true gradient on average. For classes it
 ignores that the distribution of the labels depends on mu. Because g is differentiated again, activations are softplus.
 
-On networks of images, a difference of gradients replaces the penalty's gradient in mu,
+On networks for images, the penalty's gradient in mu is replaced by a finite difference of gradients,
 
     d/dmu S/2 sum_l sigma_l^2 g_l^2 = [g(mu + h v) - g(mu)] / h + O(h),      v = S sigma^2 g.
 
-One gradient at mu + h v, of the NLL of the drawn labels plus h times that of the observed ones, serves both terms. A
-minibatch then takes two gradients. Differentiating g costs as much as three and holds every activation of the first.
-In single precision the objective's gradient was within 0.02 to 0.13 per cent of the exact one, and the penalty's part
-within 0.1 to 2.1 per cent (LeNet-5 and PreAct ResNet-18, one minibatch of noise and one of CIFAR-10 each, before and
-after some updates). `STEP` was chosen on minibatches of noise. In 16 bits rounding would dominate the difference,
-so g is differentiated there.
+One gradient at mu + h v, of the NLL of the drawn labels plus h times the NLL of the observed labels, serves both terms.
+A minibatch then takes two gradients. Differentiating g costs as much as three gradients and keeps every activation of
+the first. In single precision the objective's gradient was within 0.02 to 0.13 per cent of the exact one, and the
+penalty's part within 0.1 to 2.1 per cent (LeNet-5 and PreAct ResNet-18, one minibatch of noise and one of CIFAR-10
+each, before and after some updates). `STEP` was chosen on minibatches of noise. In 16-bit precision rounding would
+dominate the difference, so g is differentiated instead.
 
-With `hessian`, the expansion keeps the Hessian of the NLL, which is VL(H) (eq. 20). The sum over its diagonal is
-estimated by one second derivative along a random direction, for signs z of +1 and -1 with equal probability:
+With `hessian`, the expansion keeps the Hessian of the NLL, which is VL(H) (eq. 20). The weighted sum over the Hessian's
+diagonal is estimated by one second derivative along a random direction. With entries of z equal to +1 or -1 with equal
+probability:
 
     sum_l sigma_l^2 H_ll = E_z[v^T H v],      v = sigma * z.
 
@@ -70,13 +71,13 @@ STEP = 0.015  # h |v| = STEP sqrt(eps E|theta|^2), eps the machine precision and
 
 
 class VariationalLaplaceState(NamedTuple):
-    """State of training.
+    """State of training by variational Laplace.
 
     Attributes:
         params: (2, D), posterior mean and log standard deviation.
-        optim: optimiser of both.
+        optim: optimiser of `params`.
         objectives: (), sum of the objective over the updates of the last epoch.
-        updates: (), the number of these updates.
+        updates: (), the number of updates in that sum.
     """
 
     params: Tensor
@@ -102,16 +103,16 @@ class VariationalLaplace(Method):
     """Variational Laplace with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     The paper has no experiment of this size, so `lr` and alpha have the ranges of mean-field VI. The paper does not say
-    whether it predicts with weight samples or with the mean. By default weight samples are used, as for every other
-    posterior, and the mean on networks of images. (LeNet-5 after ten epochs of 6,000 images of Fashion-MNIST, alpha =
-    1: on 1,000 other images, ten samples have an NLL of 71 and the mean has 1.1.)
+    whether it predicts with weight samples or with the mean. By default the method predicts with weight samples, but on
+    networks for images with the mean. (Example: LeNet-5 after ten epochs on 6,000 images of Fashion-MNIST, alpha = 1.
+    On 1,000 other images, the NLL is 71 with ten samples and 1.1 with the mean.)
 
     Args:
         tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
-        sd_lr_ratio: learning rate of log sigma over that of mu.
-        mean_network: whether to predict with mu only.
-        difference: whether to take the penalty's gradient in mu by a difference of gradients.
-        hessian: whether to expand with the Hessian of the observed labels in the place of the Fisher information.
+        sd_lr_ratio: ratio of the learning rate of log sigma to that of mu.
+        mean_network: whether to predict with mu alone.
+        difference: whether to approximate the penalty's gradient in mu by a finite difference of gradients.
+        hessian: whether to use the Hessian of the observed labels' NLL instead of the Fisher information.
     """
 
     def __init__(
@@ -172,11 +173,11 @@ class VariationalLaplace(Method):
         return VariationalLaplacePosterior(state.params, state.objectives / state.updates)
 
     def diagnostics(self, problem: Problem, posterior: VariationalLaplacePosterior) -> dict[str, Tensor]:
-        """Return the divergence and the approximate ELBO in nats per training example, and how large sigma is.
+        """Return the divergence and the approximate ELBO in nats per training example, and the largest relative sigma.
 
-        The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It is tempered as
-        the objective, and its targets are in original units. `max_log_sd_ratio` is the largest log (sigma / s). At the
-        optimum, it is at most 0 with the Fisher information, and can be infinite with the Hessian.
+        The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It contains the
+        objective's `tempering`, and is for targets in original units. `max_log_sd_ratio` is the largest log (sigma /
+        s). At the optimum, it is at most 0 with the Fisher information, and can be infinite with the Hessian.
         """
         mean, log_sd = posterior.params.unbind()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision) / problem.n_train
@@ -269,7 +270,7 @@ class VariationalLaplace(Method):
 
 
 class DrawnLabels(NamedTuple):
-    """Labels drawn from the model at mu.
+    """Labels drawn from the model at mu, and the gradient of their NLL.
 
     Attributes:
         outputs: (S, O), outputs of the network at mu.

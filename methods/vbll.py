@@ -1,8 +1,8 @@
 """Variational Bayesian last layer: a Gaussian posterior of the last layer, by a bound in closed form.
 
-The output of a regression is linear in the weights w of the last layer: f = w^T phi, with the inputs phi of that
-layer and a one for its bias. With q(w) = N(m, S), S = L L^T, and the noise precision beta, the expectation in the ELBO
-is exact, and training minimises over m, L and the weights v of all other layers
+The output of a regression is linear in the weights w of the last layer: f = w^T phi, with the inputs phi of that layer
+and a one for its bias. With q(w) = N(m, S), S = L L^T, and the noise precision beta, the expectation in the ELBO is
+exact, and training minimises over m, L and the weights v of all other layers
 
     sum_n [-log N(y_n; m^T phi_n, 1 / beta) + beta/2 phi_n^T S phi_n] + KL(q || N(0, I / alpha)) + alpha/2 |v|^2
 
@@ -27,11 +27,12 @@ INITIAL_LOG_SD = -3.0
 
 
 class VBLLState(NamedTuple):
-    """State of a fit with T weights in the last layer.
+    """State of training of a variational Bayesian last layer with T weights.
 
     Attributes:
-        weights: (D,), v and m.
-        factor: (T, T), L below the diagonal, and log L on it; what is above is not used.
+        weights: (D,), all other weights v, then the posterior mean m of the last layer's weights.
+        factor: (T, T), Cholesky factor L of the last layer's covariance: L below the diagonal, and log L on the
+            diagonal. Entries above the diagonal are not used.
         optim: optimiser of the weights.
         factor_optim: optimiser of the factor.
     """
@@ -46,8 +47,8 @@ class VBLLPosterior(NamedTuple):
     """Posterior of the weights: Gaussian in the last layer, a point elsewhere.
 
     Attributes:
-        mean: (D,), v and m.
-        root: (T, T), L.
+        mean: (D,), all other weights v, then the posterior mean m of the last layer's weights.
+        root: (T, T), Cholesky factor L of the last layer's covariance.
     """
 
     mean: Tensor
@@ -107,7 +108,7 @@ class VBLL(Method):
 
 
 def negative_bound(problem: Problem, weights: Tensor, factor: Tensor, batch: Batch) -> Tensor:
-    """Return the objective, (), nats, at weights (D,) and factor (T, T)."""
+    """Return the training objective (a negative ELBO), (), nats, at weights (D,) and factor (T, T)."""
     alpha, root, layer = problem.hparams.prior_precision, root_of(factor), last_layer(problem.network)
     x, y = batch.x.flatten(0, 1), batch.y.flatten()
     inputs = features(problem.network, weights, x)
@@ -123,5 +124,5 @@ def negative_bound(problem: Problem, weights: Tensor, factor: Tensor, batch: Bat
 
 
 def root_of(factor: Tensor) -> Tensor:
-    """Return L (T, T), lower triangular with a positive diagonal."""
+    """Return L (T, T), lower triangular with a positive diagonal, from `VBLLState.factor`."""
     return factor.tril(-1) + torch.diag_embed(factor.diagonal().exp())

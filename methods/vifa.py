@@ -4,14 +4,15 @@ q(theta) = N(c, F F^T + diag(psi)), psi = exp(gamma), minimises the negative ELB
 
     -H[q] - E_q[log p(theta)] - E_q[log p(D | theta)],      p(theta) = N(0, I / alpha),
 
-The gradients of the first two terms have closed forms. That of the last is estimated from L reparameterised samples
-per update, each with a separate minibatch (Brownlie 2022, section 5.1 and Algorithm 4).
+The gradients of the first two terms have closed forms. The gradient of the last term is estimated from L
+reparameterised samples per update, each with a separate minibatch (Brownlie 2022, section 5.1 and Algorithm 4).
 
-From a random start, this does not train a deep network. Networks for images are therefore trained in two stages (VIFA
-paper, section 4.3). The first stage trains c only, from the network's initial weights, with F and psi fixed below 1e-5.
-The second stage trains all parameters; the learning rates of F and psi grow from zero to the target (linearly, as we
-understand the paper). The first stage takes 2 of 10 epochs. A schedule of the protocol multiplies only the rate of c,
-in both stages: the paper decays c and raises F and psi. From pretrained weights L is 12, as in the paper.
+From a random start, this procedure fails to train deep networks. Networks for images are therefore trained in two
+stages (VIFA paper, section 4.3). The first stage trains c only, from the network's initial weights, with F and psi
+fixed below 1e-5. The second stage trains all parameters; the learning rates of F and psi grow from zero to the target
+(linearly, as we understand the paper). The first stage takes 2 of 10 epochs. A learning-rate schedule of the protocol
+multiplies only the rate of c, in both stages: in the paper the rate of c decays while those of F and psi rise. From
+pretrained weights L is 12, as in the paper.
 """
 
 from collections.abc import Mapping
@@ -51,7 +52,7 @@ SMALL = 1e-6  # psi in the first stage, and the root mean square of the entries 
 
 
 class VIFAState(NamedTuple):
-    """State of training.
+    """State of training by VIFA.
 
     Attributes:
         params: (K + 2, D), parameters with rows c, the K columns of F, and gamma = log psi.
@@ -63,7 +64,7 @@ class VIFAState(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """The phase of an update in training of two stages.
+    """Phase of an update, for training in two stages.
 
     Attributes:
         second: whether F and psi are trained too.
@@ -77,12 +78,12 @@ class Stage(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """Learning rates of an update; each is one number for all rows, (), or one for each row, (K + 2, 1).
+    """Learning rates of an update, and its count for Adam; each for all rows of `params`, (), or per row, (K + 2, 1).
 
     Attributes:
         rates: learning rates.
-        counts: numbers of updates since training began. F and psi may start late: Adam's averages of their gradients
-            were zero until then, and are corrected accordingly.
+        counts: number of updates since training of the row began. F and psi may start late; Adam's bias correction then
+            counts from their start.
     """
 
     rates: Tensor
@@ -91,17 +92,17 @@ class Pace(NamedTuple):
 
 @catalogued("vifa")
 class VIFA(Method):
-    """VIFA with one learning rate for c, F and gamma, or F's scaled by `factor_lr_ratio`.
+    """VIFA with one learning rate for c, F and gamma, or with F's rate scaled by `factor_lr_ratio`.
 
     Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's. Their ranges are those of the paper.
 
     Args:
-        latent_dim: K, columns of F.
-        mc_samples: L, weight samples and minibatches per update.
+        latent_dim: K, number of columns of F.
+        mc_samples: L, number of weight samples, and of minibatches, per update.
         optimizer: "adam" as in the papers' network experiments, or "sgd" as in Algorithm 4.
-        factor_lr_ratio: learning rate of F over that of c and gamma.
+        factor_lr_ratio: ratio of the learning rate of F to that of c and gamma.
         two_stages: whether c is trained alone first.
-        mean_network: whether to predict with c only.
+        mean_network: whether to predict with c alone.
 
     Attributes:
         rates: range of the learning rate where all parameters are trained at once.
@@ -217,7 +218,7 @@ class VIFA(Method):
 
 @catalogued("vifa-lr")
 class LinearVIFA(VIFA):
-    """VIFA on a linear model, with the paper's learning rates for it."""
+    """VIFA on a linear model, with the paper's learning rates for linear models."""
 
     def network(self, task: Task) -> Network:
         return task.network.linear()
@@ -226,7 +227,8 @@ class LinearVIFA(VIFA):
 def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradient of the negative ELBO in c, F and gamma (Algorithm 4, lines 13 to 19).
 
-    With S the covariance, -A + C B^T of line 18 is -S^-1 F, and the bracket of line 19 is -psi diag(S^-1) / 2.
+    With S the covariance of q, the term -A + C B^T in line 18 equals -S^-1 F, and the bracket in line 19 equals -psi
+    diag(S^-1) / 2.
 
     Args:
         q: N(c, F F^T + diag(psi)).
@@ -245,5 +247,5 @@ def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tenso
 
 
 def posterior_of(params: Tensor) -> LowRankNormal:
-    """Return q(theta) for the parameters of `VIFAState`, (K + 2, D)."""
+    """Return the Gaussian q(theta) that the parameters `VIFAState.params`, (K + 2, D), define."""
     return LowRankNormal(params[0], params[1:-1], params[-1].exp())

@@ -1,6 +1,9 @@
-"""Methods on one's own arrays: tune, fit, predict at new inputs, save. Imports `bench.evaluation` and what is below it.
+"""Methods on a user's own arrays: tune, fit, predict at new inputs, save.
 
-`estimators` has these as scikit-learn estimators, `training` and `posterior` as functions.
+The module `estimators` offers these steps as scikit-learn estimators, the modules `training` and `posterior` as
+functions.
+
+Imports allowed here: `bench.evaluation` and what that imports.
 """
 
 from lockstep_bench.bench.arrays.data import Arrays, classification, registered, regression

@@ -1,4 +1,4 @@
-"""The base class of the two scikit-learn estimators: parameters, tuning, fitting, saving."""
+"""The base class of the scikit-learn estimators for regression and classification: tuning, fitting and saving."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ ARRAYS = ("classes_", "feature_names_in_")  # attributes that are arrays of numb
 
 
 class PosteriorEstimator(BaseEstimator):
-    """Base of `PosteriorRegressor` and `PosteriorClassifier`, which document the parameters."""
+    """Base of `PosteriorRegressor` and `PosteriorClassifier`; see these for the parameters."""
 
     def __init__(
         self,
@@ -60,7 +60,8 @@ class PosteriorEstimator(BaseEstimator):
         A `random_state` that is a generator is saved as None.
 
         Raises:
-            TypeError: The posterior of a foreign library, or a label, is neither a tensor nor a number nor a text.
+            TypeError: A part of the posterior, or a label, is neither a tensor nor a number nor a text, as for wrapped
+                libraries.
         """
         check_is_fitted(self)
         params = self.get_params()
@@ -76,12 +77,12 @@ class PosteriorEstimator(BaseEstimator):
     def load(cls, path: str | PathLike[str], device: str | None = None) -> Self:
         """Return the estimator in a file that `save` wrote. No code in the file is executed.
 
-        The method is found by its name, among those of this package and of installed ones.
+        The method is looked up by name among the methods of this package and of other installed packages.
 
         Args:
             path: The file.
-            device: Torch's name of the device to predict on; by default the one of `save`. The same seed gives other
-                weight samples on a GPU than on a CPU.
+            device: Torch's name of the device to predict on; by default the device at the time of `save`. The same seed
+                gives different weight samples on a GPU and on a CPU.
 
         Raises:
             ValueError: The file holds another estimator, or the method is not installed.

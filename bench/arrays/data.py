@@ -1,4 +1,4 @@
-"""Training data as records: of arrays in memory, or of a split that a run has."""
+"""Training data for `bench.arrays`: from arrays in memory, or from a split of a registered data set."""
 
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -19,15 +19,17 @@ LEAST_STEPS = 10  # of rounding, in a target's standard deviation
 
 
 class Arrays(NamedTuple):
-    """Training data with its place in a run, from which seeds follow.
+    """Training data: a data set and the number of a split.
+
+    Suite, data set and split also determine the seeds, as in a run of the benchmark.
 
     Attributes:
         source: Description of the data set.
-        dataset: Its arrays and splits.
-        suite: Suite of the run.
-        split: Number of the split whose training rows are learned from.
-        offset: Was subtracted from the targets in double precision, and is added to predictions. Networks predict in
-            single precision, which has seven digits.
+        dataset: Arrays and splits of the data set.
+        suite: Name of the suite.
+        split: Number of the split whose training rows are used.
+        offset: Number that was subtracted from the targets in double precision; it is added to predictions. Otherwise
+            large targets would lose digits, because networks predict in single precision.
     """
 
     source: Source
@@ -38,17 +40,17 @@ class Arrays(NamedTuple):
 
 
 def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, float] | None = None) -> Arrays:
-    """Return arrays as the training data of a regression.
+    """Return the training data of a regression from arrays.
 
     Args:
         x: (N, P), features in any units; each fit standardises them.
         y: (N,), targets.
-        noise_precisions: Lowest and highest noise precision to search, in units of 1 / y^2; by default
+        noise_precisions: Lowest and highest noise precision (1 / variance) to search, in units of 1 / y^2; by default
             `datasets.noise_precisions(y)`, which follows the scale of y.
 
     Raises:
-        TypeError: An argument holds no real numbers.
-        ValueError: An argument has another shape or impossible values; the message says what is allowed.
+        TypeError: An argument does not consist of real numbers.
+        ValueError: An argument has a wrong shape or impossible values; the message says what is allowed.
     """
     x, y = _features(x), checks.reals(y, "y", "(N,)")
     checks.of_length(y, len(x), "y", "the rows of x")
@@ -62,12 +64,12 @@ def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, floa
 
 
 def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
-    """Return arrays as the training data of a classification.
+    """Return the training data of a classification from arrays.
 
     Args:
         x: (N, P), features in any units; each fit standardises them.
         labels: (N,), class numbers 0 to C - 1.
-        n_classes: C, at least 2.
+        n_classes: C, number of classes, at least 2.
 
     Raises:
         TypeError, ValueError: See `regression`.
@@ -80,16 +82,17 @@ def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
 def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | None = None) -> Arrays:
     """Return the training rows of a split of a registered data set, with the inputs of that split.
 
-    With the same protocol and seed, `bench.arrays.tune` and `bench.arrays.fit` then give the numbers of a run.
+    With the same protocol and seed, `bench.arrays.tune` and `bench.arrays.fit` then give the same numbers as a run of
+    the benchmark.
 
     Args:
-        name: Name in the registry.
+        name: Name of the data set.
         split: Number of the split.
         suite: A suite that trains networks on tables: "uci", or "own" for the table of `run_all.py --csv`.
         data_dir: Data folder; None for the default.
 
     Raises:
-        ValueError: The suite or the split is unknown, or the set has no table.
+        ValueError: The suite or the split is unknown, or the data set is not a table.
         datasets.UnknownDataset, datasets.Unavailable: See `datasets.load`.
     """
     source = datasets.entry(name)
@@ -106,7 +109,10 @@ def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | N
 def described(
     name: str, n_rows: int, n_features: int, n_classes: int | None, noise_precisions: tuple[float, float]
 ) -> Source:
-    """Return the description of arrays (N, P). `n_classes` is None for a regression; only these have a noise range."""
+    """Return the data-set description of arrays with N rows and P features.
+
+    `n_classes` is None for a regression. `noise_precisions`, the range to search, is used for a regression only.
+    """
     task = "regression" if n_classes is None else "binary" if n_classes == 2 else "multiclass"
     return Source(
         name=name,

@@ -21,9 +21,9 @@ from lockstep_bench.methods.maths.predictive import Classes, Normals, Regression
 class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
     """Regression by a neural network with an approximate posterior over its weights.
 
-    Features and targets are standardised inside; give them in their own units. `fit` tunes by cross-validation what
-    `hparams` does not give, with the trials, folds and budget of a run of the benchmark, and then trains on all rows.
-    `score` is the mean log predictive density, greater is better.
+    Features and targets are standardised inside; give them in their own units. `fit` tunes all hyper-parameters that
+    `hparams` does not give, by cross-validation with the benchmark's trials, folds and budget. It then trains on all
+    rows. `score` is the mean log predictive density, greater is better.
 
     On one core, `fit` on 442 rows of 10 features takes 1 to 4 seconds with the preset `tuned` and about 1 second with
     `quick`. For 10,000 rows of 20 features it takes 7 to 23 seconds and about 1 second (docs/python.md). The first fit
@@ -31,23 +31,24 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 
     Args:
         method: Name of a method (`python -m methods list`), with options if any: "vifa", "mfvi(tempering=0.1)",
-            "ensemble:swag" for a pool of five.
+            "ensemble:swag" for an ensemble of five members.
         preset: Budget: "tuned" (30 trials on 3 folds, at most 10,000 minibatches a fit), "quick" (5 trials on 3 folds,
             300 minibatches) or "paper" (30 trials on 5 folds, 120 epochs).
-        hparams: Hyper-parameters that are given instead of tuned, {"lr": 0.01}, or their ranges, {"lr": (0.001, 0.1)}.
-            Nothing is tuned if all are given. `noise_precision` is in units of 1 / y^2.
+        hparams: Hyper-parameters that are given instead of tuned, {"lr": 0.01}, or whose range is given, {"lr": (0.001,
+            0.1)}. Nothing is tuned if all are given. `noise_precision` is in units of 1 / y^2.
         settings: Changes of the budget, by field of `shared.protocol.Protocol`: {"epochs": 500}.
         likelihood: "gaussian", with one noise precision for all points; "heteroscedastic", where the network predicts
             the variance; or "student-t", whose noise has heavy tails.
         hidden: Units of each hidden layer.
-        activation: "relu", "softplus" or "tanh". A method that needs a smooth one uses softplus instead of relu.
+        activation: "relu", "softplus" or "tanh". A method that needs a smooth activation uses softplus instead of relu.
         device: Torch's name of the device: "cpu", "cuda", "cuda:1".
         random_state: Seed of folds, trials, training and predictions. An integer makes `fit` repeatable.
         verbose: Whether to print the progress of tuning, and the time of `fit` at its end.
 
     Attributes:
         hparams_: Hyper-parameters of the fit, name -> value.
-        validation_nmll_: Mean validation NMLL of the chosen trial, nats; None if nothing was tuned.
+        validation_nmll_: Cross-validation score of these hyper-parameters: the negative mean log predictive density,
+            nats; None if nothing was tuned.
         posterior_: The `bench.arrays.Posterior`, whose `predict` returns the predictive of each weight sample.
         diagnostics_: Diagnostics of the fit; `still_improving` is 1 where longer training may help.
         fit_seconds_: Time of `fit`.
@@ -82,14 +83,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         self.likelihood = likelihood
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Tune, and train on all rows.
+        """Tune the hyper-parameters by cross-validation, and train on all rows.
 
         Args:
             X: (N, P), features; a data frame keeps the names of its columns.
             y: (N,), targets.
 
         Raises:
-            ValueError: An argument or a parameter is not possible; the message says what is allowed.
+            ValueError: An argument or a parameter has an impossible value; the message says what is allowed.
             bench.evaluation.tuning.tuner.Diverged: All trials diverged.
         """
         protocol = self._protocol(likelihood=self.likelihood)
@@ -99,7 +100,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean of the predictive at X (n, P), (n,); with `return_std` also its standard deviation, (n,).
 
-        The standard deviation is that of a new target: it includes the noise.
+        The standard deviation is for a new target: it includes the noise.
         """
         parts = [moments(predictive) for predictive in self._regressions(X)]
         mean, variance = (torch.cat(each).numpy() for each in zip(*parts, strict=True))
@@ -110,7 +111,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 
         Args:
             X: (n, P), features.
-            q: A probability between 0 and 1, exclusive, or Q of them.
+            q: A probability between 0 and 1, exclusive, or a sequence of Q probabilities.
 
         Returns:
             (n,) for one probability, (n, Q) for several.
@@ -124,10 +125,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         return columns if levels.ndim else columns[:, 0]
 
     def sample(self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None) -> np.ndarray:
-        """Return draws of new targets from the joint predictive, (n_points, n), as GaussianProcessRegressor.sample_y.
+        """Return draws of new targets from the joint predictive, (n_points, n), like GaussianProcessRegressor.sample_y.
 
-        One draw, a column, takes one weight sample for all points, which makes its mean a function of X, and then adds
-        independent noise at each point. Methods without weight samples have independent draws.
+        Each column is one draw. It uses one weight sample for all points, so that its mean is a function of X, and
+        independent noise at each point. For methods without weight samples, draws are independent at all points.
 
         Args:
             X: (n_points, P), features.
@@ -139,10 +140,12 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         return np.concatenate([_draws(predictive, places, generator) for predictive in self._regressions(X)])
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the mean log predictive density of targets y (n,) at X (n, P), nats: minus the NMLL of the benchmark.
+        """Return the mean log predictive density of targets y (n,) at X (n, P), nats.
 
-        Greater is better, as `cross_val_score` and `GridSearchCV` expect. It is in the units of y: for targets a
-        thousand times as large it is log(1000) = 6.9 nats smaller.
+        This is minus the benchmark's metric NMLL.
+
+        Greater is better, as `cross_val_score` and `GridSearchCV` expect. The score depends on the units of y: for
+        targets a thousand times as large it is log(1000) = 6.9 nats smaller.
         """
         x, y = self._inputs_and_targets(X, y, y_numeric=True)
         return self._log_density(x, y)
@@ -161,18 +164,19 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
     """Classification by a neural network with an approximate posterior over its weights.
 
-    Parameters and attributes are those of `PosteriorRegressor`, except for `likelihood`: two classes have a Bernoulli
-    and more a categorical likelihood. `score` is the mean log probability of the true class, greater is better; for the
-    accuracy use `scoring="accuracy"`.
+    Parameters and attributes are those of `PosteriorRegressor`, except for `likelihood`: the likelihood is Bernoulli
+    for two classes and categorical for more. `score` is the mean log probability of the true class (greater is better).
+    For the accuracy, pass `scoring="accuracy"` to scikit-learn's functions.
 
     Attributes:
         classes_: (C,), the labels, sorted.
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Tune, and train on all rows. Arguments are those of `PosteriorRegressor.fit`; y (N,) are labels of one type.
+        """Tune the hyper-parameters by cross-validation, and train on all rows.
 
-        Labels are whole numbers, texts, booleans or dates.
+        Arguments are those of `PosteriorRegressor.fit`. The labels y (N,) are all whole numbers, texts, booleans or
+        dates.
         """
         protocol = self._protocol()
         x, y = self._checked(X, y, protocol)
@@ -196,7 +200,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the mean log probability of labels y (n,) at X (n, P), nats: minus the NMLL of the benchmark."""
+        """Return the mean log probability of labels y (n,) at X (n, P), nats: minus the benchmark's metric NMLL."""
         x, y = self._inputs_and_targets(X, y)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):

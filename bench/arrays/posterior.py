@@ -28,7 +28,7 @@ NO_ROWS = np.empty(0, np.int64)
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Limit torch to one thread in the block, as in a worker of a run, so that numbers are the same everywhere."""
+    """Limit torch to one thread in the `with` block, as in a run's worker process, for the same numbers."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -43,12 +43,13 @@ class Posterior:
 
     Attributes:
         fits: The trained fit.
-        source: Description of the data.
-        suite: Suite that the network is of.
-        protocol: The protocol of the fit.
-        seconds: Time of the training.
-        diagnostics: What the method reports of the fit, and whether it was `still_improving` when training ended.
-        offset: Was subtracted from the targets, and is added to predictions.
+        source: Description of the training data.
+        suite: Name of the suite, which determines the network.
+        protocol: Training budget and settings of the fit.
+        seconds: Duration of the training.
+        diagnostics: Diagnostics of the fit by name, such as those of the method, and `still_improving`: whether
+            training ended too early.
+        offset: Number that was subtracted from the targets, and is added to predictions.
     """
 
     fits: StackedFits
@@ -70,7 +71,7 @@ class Posterior:
         diagnostics: Mapping[str, float],
         offset: float,
     ) -> "Posterior":
-        """Return the posterior of a stack of one fit; arguments as the attributes."""
+        """Return the posterior from a trained stack that holds a single fit; the other arguments are the attributes."""
         assert isinstance(fits, StackedFits)
         return cls(_without_data(fits), source, suite, protocol, seconds, diagnostics, offset)
 
@@ -82,21 +83,21 @@ class Posterior:
     def predict(self, x: np.ndarray, n_samples: int | None = None) -> Predictive:
         """Return the predictive at new inputs, on the CPU.
 
-        The weight samples follow from the seed of the fit, so that predictions depend on earlier calls not at all, and
-        on the other points only by rounding.
+        The weight samples follow from the seed of the fit. Predictions therefore do not depend on earlier calls. They
+        depend on the other points in x only by rounding.
 
         Args:
             x: (n, P), features in the units of the training data.
-            n_samples: S, weight samples; by default those of the protocol. Methods without a distribution over
-                weights return one.
+            n_samples: S, number of weight samples; by default the protocol's. Methods without a distribution over
+                weights return a single sample.
 
         Returns:
-            Of a regression `Normals` with mean (S, n), float64, and variance (S, n), in original target units, or with
-            Student-t noise a `StudentT`; of a classification `Classes` with log_probs (S, n, C), in nats.
+            For a regression `Normals`, with mean (S, n), float64, and variance (S, n), in original target units; with
+                Student-t noise a `StudentT`. For a classification `Classes`, with log_probs (S, n, C), in nats.
 
         Raises:
-            TypeError: x holds no real numbers, or n_samples is no integer.
-            ValueError: x has another number of columns than the training data, no row, or values that are not finite.
+            TypeError: x does not consist of real numbers, or n_samples is not an integer.
+            ValueError: x has another number of columns than the training data, no rows, or values that are not finite.
         """
         features = checks.reals(x, "x", "(n, P)")
         if features.shape[1] != self.source.n_features or not len(features):

@@ -26,15 +26,15 @@ FORMAT = 2
 
 
 def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
-    """Write a posterior to a file.
+    """Write a posterior to an .npz file.
 
     Args:
         posterior: The posterior.
         path: The file; it is replaced if it exists.
-        extra: What `load` returns beside the posterior; must be possible in JSON.
+        extra: Further data, possible in JSON, to store in the file; `load` returns them with the posterior.
 
     Raises:
-        TypeError: The posterior holds something else than tensors, numbers and texts.
+        TypeError: The posterior contains other objects than tensors, numbers and texts.
     """
     fits, source = posterior.fits, posterior.source
     tensors: list[np.ndarray] = []
@@ -70,13 +70,13 @@ def _plain(value: Any) -> Any:
 
 
 def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterior, dict[str, Any]]:
-    """Return the posterior in a file, and what was saved beside it. No code in the file is executed.
+    """Return the posterior in a file, and the `extra` data that were saved with it. No code in the file is executed.
 
-    The method is found by its name, among those of this package and of installed ones.
+    The method is looked up by name among the methods of this package and of other installed packages.
 
     Args:
         path: The file.
-        device: Torch's name of the device to predict on; by default the one of `save`.
+        device: Torch's name of the device to predict on; by default the device at the time of `save`.
 
     Raises:
         ValueError: The file holds no posterior of this version, or its method is not installed.

@@ -1,4 +1,4 @@
-"""Hyper-parameters and posteriors from arrays, by the code and with the numbers of a run's cells."""
+"""Tuning and training on arrays in memory, with the same code and the same numbers as in a run of the benchmark."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -33,16 +33,16 @@ Given = Mapping[str, float | Sequence[float]]
 def protocol_of(
     preset: str = "quick", settings: Mapping[str, int | str | None] | None = None, hparams: Given | None = None
 ) -> Protocol:
-    """Return the protocol of a preset, with changes.
+    """Return the protocol (budget and settings of tuning and training) of a preset, with changes.
 
     Args:
         preset: "quick", "tuned" or "paper", the presets of the suite `uci`.
-        settings: Values for other fields of `shared.protocol.Protocol`, as {"epochs": 500}.
+        settings: Changed fields of `shared.protocol.Protocol`, as in {"epochs": 500}.
         hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
             {"lr": (0.001, 0.1)}.
 
     Raises:
-        bench.experiment.request.InvalidRequest: A ValueError; a name is unknown or a value is not allowed.
+        bench.experiment.request.InvalidRequest: A name is unknown or a value is not allowed. It is a ValueError.
     """
     for name in settings or {}:
         known("setting", name, tuple(SETTINGS))
@@ -66,20 +66,21 @@ def tune(
 ) -> Tuned:
     """Return the best hyper-parameters of a method by cross-validation on the training rows.
 
-    Fits train side by side, in one thread.
+    All fits train side by side, in one thread.
 
     Args:
-        data: What to learn from.
+        data: The training data.
         method: Name in the registry, with options if any: "vifa", "mfvi(tempering=0.1)", "ensemble:map".
         protocol: Trials, folds and training budget (`protocol_of`). If it fixes every hyper-parameter, nothing is
             trained, and the result has no score.
         seed: Seed of folds, trials and fits.
         device: Torch's name of the device.
-        on_progress: Is called about once a second.
+        on_progress: Called with the progress about once a second.
 
     Returns:
-        `hparams`, name -> value, with noise precisions in original target units; `score`, the mean validation NMLL over
-        the folds, in nats; `n_trials`, `n_failed` and `seconds`.
+        `hparams`, name -> value, with noise precisions in original target units; `score`, the negative mean log
+            predictive density on the validation rows, averaged over the folds, in nats; `n_trials`, `n_failed` and
+            `seconds`.
 
     Raises:
         ValueError: The method is unknown, does not suit the data, or lacks a given hyper-parameter; or there are fewer
@@ -105,16 +106,16 @@ def fit(
     device: str = "cpu",
     on_progress: OnProgress = lambda progress: None,
 ) -> Posterior:
-    """Return the posterior of a method that is trained on all training rows.
+    """Train a method on all training rows and return its posterior.
 
     Args:
-        data: What to learn from.
+        data: The training data.
         method: Name in the registry.
-        protocol: Training budget; what it says of tuning has no effect.
+        protocol: Training budget; its settings of tuning have no effect.
         hparams: A value for each hyper-parameter of the method, as `tune` returns them.
         seed: Seed of initial weights, minibatches, noise, and the weight samples of predictions.
         device: Torch's name of the device.
-        on_progress: Is called about once a second.
+        on_progress: Called with the progress about once a second.
 
     Raises:
         ValueError: The method is unknown or does not suit the data, or a hyper-parameter is missing or unknown.

@@ -1,4 +1,4 @@
-"""Nested tuples, dictionaries and named tuples of tensors and arrays as JSON and arrays, without pickle."""
+"""Conversion of nested containers of tensors and arrays to JSON and a list of arrays, and back, without pickle."""
 
 import importlib
 import sys
@@ -15,10 +15,12 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
-    """Return a tree as JSON, whose tensors and arrays are appended to `tensors` and stand in it as their numbers.
+    """Return a nested container as JSON data, in which tensors and arrays are replaced by their index in `tensors`.
+
+    The tensors and arrays are appended to the list `tensors`.
 
     Raises:
-        TypeError: A part is neither a container, a tensor, an array, a number nor a text.
+        TypeError: A part is not a container, tensor, array, number or text.
     """
     if isinstance(tree, Tensor):
         tensors.append(tree.detach().cpu().numpy())
@@ -43,10 +45,11 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
 
 
 def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:
-    """Return the tree that `packed` made JSON of, with its tensors on a device.
+    """Return the nested container from the JSON data and arrays of `packed`, with its tensors on a device.
 
     Raises:
-        ValueError: The JSON is not that of `packed`, or it names a class that is no named tuple of an imported module.
+        ValueError: `packed` cannot have made the JSON data, or they name a class that is not a named tuple of an
+            imported module.
     """
     match packed_tree:
         case {"tensor": int(number)}:

@@ -1,9 +1,9 @@
-"""Checks that a method keeps the contract of `methods.base`, as run by `python -m methods check NAME`.
+"""Checks that a method keeps the contract of `methods.base`, for `python -m methods check NAME`.
 
-Imports `bench.engine`, `bench.experiment`, `bench.metrics` and `bench.reference`.
-
-Each check is a function of an `Examined` method. It returns a sentence for people if the method passes, and raises
+Each check is a function of an `Examined` method. It returns a sentence with details if the method passes, and raises
 `Violation` if not. All checks together take seconds. They run on a tiny task of each kind that the method supports.
+
+Imports allowed here: `bench.engine`, `bench.experiment`, `bench.metrics` and `bench.reference`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -46,10 +46,10 @@ class Finding:
     """The outcome of one check.
 
     Attributes:
-        check: title, a key of `RULES`.
-        passed: whether the method keeps the rule.
-        detail: measured values if it does, otherwise what is wrong and what to do.
-        warned: whether the rule is kept, and the detail says what should be better.
+        check: title of the check, a key of `RULES`.
+        passed: whether the method passed the check.
+        detail: measured values if it passed, otherwise what is wrong and what to do.
+        warned: whether it passed with a warning, which is then the detail.
     """
 
     check: str
@@ -59,9 +59,9 @@ class Finding:
 
 
 def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequence[Task] = TASKS) -> Iterator[Finding]:
-    """Run checks on a method and yield each outcome when it is known. An exception in a check is a failure.
+    """Run checks on a method and yield each outcome when it is known. An exception in a check counts as a failure.
 
-    A method that excludes all tasks fails the first check, and no other is run.
+    A method that excludes all tasks fails the first check, and the other checks are not run.
 
     Args:
         method: the method to check.

@@ -1,4 +1,7 @@
-"""Check that a method keeps nothing in itself: its functions are traced once, and run for many fits side by side."""
+"""Check that a method does not store data of a fit in its attributes.
+
+This would go wrong, because its functions are traced once and then run for many fits side by side.
+"""
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping
@@ -16,14 +19,20 @@ LONGEST = 30  # characters of a value in the message
 
 
 def keeps_nothing_in_itself(examined: Examined) -> str:
-    """Train fits and predict, and look for attributes that a later call changes. New ones may be caches and pass."""
+    """Train fits and predict, and check that no later call changes an attribute.
+
+    New attributes may be caches and pass.
+    """
     change = first_change(examined)
     require(not change, change)
     return f"no attribute changes in {FITS} fits and their predictions"
 
 
 def first_change(examined: Examined) -> str:
-    """Return which attribute of a method or its class changes from call to call, "" if none, on the first task."""
+    """Return a sentence about an attribute of the method or its class that changes from call to call; "" if none does.
+
+    The calls are made on the first task.
+    """
     method = copy(examined.method)
     changes: list[str] = []
     seen: dict[str, tuple[bytes | int, str]] = {}

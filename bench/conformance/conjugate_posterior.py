@@ -32,10 +32,11 @@ SLIPS: dict[str, Callable[[LinearProblem], LinearProblem]] = {
 
 
 def finds_the_conjugate_posterior(examined: Examined) -> str:
-    """Compare posteriors of two linear models with the best ones of the method's family.
+    """Compare a method's posteriors of two linear models with the best posteriors of its kind of covariance.
 
-    Mean and spread are compared at weights and at projections on the axes of the exact posterior. The second problem's
-    prior is as strong as its data, and its weights are correlated.
+    The kind is `Method.covariance`, for example diagonal. Mean and spread are compared for single weights and for
+    projections on the axes of the exact posterior. The second problem's prior is as strong as its data, and its weights
+    are correlated.
     """
     method = examined.method
     if not method.weight_posterior:

@@ -1,4 +1,4 @@
-"""Checks of an adapter's form: attributes, constant shapes of the state, devices, and a posterior that can be saved."""
+"""Checks of a method's form: attributes, constant shapes of the state, devices, and a posterior that can be saved."""
 
 import io
 from dataclasses import replace
@@ -31,7 +31,7 @@ from lockstep_bench.methods.problem import Task
 
 
 def declares_itself(examined: Examined) -> str:
-    """Check the method's attributes and search spaces, and the card of a method of this project."""
+    """Check the method's attributes and search spaces, and, for a method of this project, its description."""
     method = examined.method
     for attribute in ("name", "title"):
         value = getattr(method, attribute, None)
@@ -82,10 +82,10 @@ def _has_a_card(name: str) -> None:
 
 @on_every_task
 def state_keeps_its_shape(examined: Examined, task: Task) -> str:
-    """Train a stack, which raises TypeError if `update` changes the state's structure, shapes or types.
+    """Train fits, which raises TypeError if `update` changes the state's structure, shapes or types.
 
-    That stack has double precision. Runs have single precision, in which no step may give double. A method that sweeps
-    may, because sums over all training rows are worth it.
+    These fits are in double precision. A second test, in single precision as in a run, checks that no tensor has double
+    precision. A method with `sweep` may have such tensors, because sums over all training rows need the precision.
     """
     fits = examined.stacked_fits(task)
     if isinstance(examined.method, FullBatchMethod):
@@ -103,7 +103,7 @@ def state_keeps_its_shape(examined: Examined, task: Task) -> str:
 
 @on_every_task
 def keeps_to_its_device(examined: Examined, task: Task) -> str:
-    """Check that all tensors are created on the device of the data. No GPU is needed."""
+    """Check that a method creates all tensors on the device of the data. No GPU is needed."""
     method = examined.method
     if not method.stackable:
         return "not checked: the method declares `stackable = False`"
@@ -119,7 +119,7 @@ def keeps_to_its_device(examined: Examined, task: Task) -> str:
 
 @on_every_task
 def posterior_can_be_saved(examined: Examined, task: Task) -> str:
-    """Check that a posterior predicts the same bits after `torch.save` and `torch.load`."""
+    """Check that a posterior gives bitwise equal predictions after `torch.save` and `torch.load`."""
     fits = examined.stacked_fits(task)
     before = examined.predictives(fits)
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Checks of a method's numbers: finite predictions, normalised densities; and the cost."""
+"""Checks that a method's predictions are finite and normalised, and a measurement of its cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -37,7 +37,8 @@ MAX_LOG_CORNERS = 6
 def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     """Check for finite predictions after 60 updates, at corners and random points of both search spaces.
 
-    The updates are eager: to capture a graph takes longer than 60 updates (2 to 3 times as long in all, 5 methods).
+    These are `search_space` and `wide_space`. The updates run eagerly, because capturing a graph would take longer than
+    60 updates.
     """
     method = examined.method
     usual, wide = (list(_search_points(space(task))) for space in (method.search_space, method.wide_space))
@@ -62,7 +63,7 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
 
 @on_every_task
 def predictive_is_a_density(examined: Examined, task: Task) -> str:
-    """Check each fit's predictive: its shapes, and that densities or probabilities of test points are normalised."""
+    """Check the shapes of each fit's predictive, and that its densities or class probabilities are normalised."""
     details = [_check_predictive(each, task) for each in examined.predictives(examined.stacked_fits(task))]
     return details[0]
 
@@ -87,7 +88,7 @@ def _check_predictive(predictive: Predictive, task: Task) -> str:
 
 
 def measures_cost(examined: Examined) -> str:
-    """Measure the time of an update, alone and in a stack of 30. No time is a failure."""
+    """Measure the time of an update of one fit, alone and among 30 fits side by side. This check never fails."""
     if REGRESSION not in examined.tasks:
         return "not measured: the method excludes the regression task"
     if not examined.method.stackable:

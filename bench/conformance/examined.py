@@ -47,19 +47,19 @@ REGRESSION = TASKS[0]
 
 
 class Violation(AssertionError):
-    """A broken rule of the contract. The message says what was found, what is allowed, and what to do."""
+    """A method breaks a rule of the contract. The message says what was found, what is allowed, and what to do."""
 
 
 class Doubt(Exception):
-    """A method keeps a rule, and the message says what should be better."""
+    """A method keeps a rule but with a drawback; the message says what to improve."""
 
 
 class Examined:
-    """A method, and fits that several checks share.
+    """A method to be checked, and its fits that several checks share.
 
     Attributes:
         method: the method to check.
-        candidates: tasks to check it on.
+        candidates: tasks on which to check it, unless it excludes them.
     """
 
     def __init__(self, method: Method, candidates: Sequence[Task]):
@@ -74,7 +74,7 @@ class Examined:
 
     @property
     def source_of_randomness(self) -> str:
-        """The argument from which the method's fits get their random numbers."""
+        """Name of the argument from which the method's fits get their random numbers, for messages."""
         return "`seed`" if isinstance(self.method, FullBatchMethod) else "`noise`"
 
     def _stacked_fits(self, task: Task) -> StackedFits:
@@ -95,11 +95,11 @@ class Examined:
         seeds: Sequence[int] = SEEDS,
         data: Data | None = None,
     ) -> StackedFits:
-        """Return fits trained in float64.
+        """Train fits of the method in float64 and return them.
 
         Args:
             task: the task to train on.
-            numbers: numbers of the fits; a fit's rows and seed follow from its number.
+            numbers: numbers of the fits, from which their training rows and seeds follow.
             stacked: False trains one fit after the other, without `vmap`.
             seeds: seed of each fit, by its number.
             data: the data to train on; by default `data_of` the task.
@@ -111,12 +111,12 @@ class Examined:
         return train_stacked(self.method, task, data, fits, schedule, stacked=stacked, dtype=torch.float64)
 
     def schedule(self, updates: int) -> Schedule:
-        """Return a schedule of `updates` updates, however many minibatches each consumes."""
+        """Return a schedule with the given number of updates, however many minibatches each of them uses."""
         return Schedule.exactly(self.method, len(TRAIN_ROWS), BATCH_SIZE, updates)
 
     @staticmethod
     def predictives(fits: StackedFits) -> list[Predictive]:
-        """Return each fit's predictive at the test rows.
+        """Return the predictive of each fit at the test rows.
 
         Raises:
             Violation: if a number is NaN.
@@ -134,9 +134,9 @@ class Examined:
 
 
 def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined], str]:
-    """Return a rule for one task as a rule for all tasks of a method.
+    """Turn a check on one task into a check on all tasks of a method; for use as a decorator.
 
-    The result names the task of each detail, or gives the detail once if it is equal for all tasks.
+    The result of the new check gives the detail for each task, or once if it is the same for all tasks.
     """
 
     @wraps(rule)
@@ -158,7 +158,10 @@ def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined],
 
 @cache
 def data_of(task: Task) -> Data:
-    """Return 40 rows of normal features, and as target a noisy sine of their sum, or classes of equal size along it."""
+    """Return 40 rows of data for a task: normal features, and a noisy sine of their sum as target.
+
+    For classification, this target is cut into classes of equal size.
+    """
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
@@ -170,12 +173,12 @@ def data_of(task: Task) -> Data:
 
 
 def middle_of(space: Mapping[str, BaseDistribution]) -> dict[str, float]:
-    """Return the middle of each range of a search space, on the range's own scale; a random value if not a float."""
+    """Return the middle of each range of real numbers in a search space, on the range's scale, else a random value."""
     return {name: middle(distribution) for name, distribution in space.items()}
 
 
 def middle(distribution: BaseDistribution) -> float:
-    """Return the middle of a float distribution's range, on its own scale; a random value of another distribution."""
+    """Return the middle of a range of real numbers, on its (linear or log) scale; a random value for other ranges."""
     if isinstance(distribution, FloatDistribution):
         low, high = distribution.low, distribution.high
         return math.sqrt(low * high) if distribution.log else (low + high) / 2
@@ -183,22 +186,22 @@ def middle(distribution: BaseDistribution) -> float:
 
 
 def same_bits(first: Predictive, second: Predictive) -> bool:
-    """Return whether two predictives are equal to the last bit."""
+    """Return whether two predictives are bitwise equal."""
     return all(torch.equal(*parts) for parts in zip(first, second, strict=True))
 
 
 def new_study() -> optuna.Study:
-    """Return a study whose sampler is random with a fixed seed, so that every call gives equal draws."""
+    """Return an Optuna study with random search and a fixed seed, so that every study gives the same draws."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(sampler=RandomSampler(seed=0))
 
 
 def in_words(hparams: Mapping[str, float]) -> str:
-    """Return hyper-parameters for people: "lr = 0.01, prior_precision = 1"."""
+    """Return hyper-parameters as text: "lr = 0.01, prior_precision = 1"."""
     return ", ".join(f"{name} = {value:.3g}" for name, value in hparams.items())
 
 
 def require(holds: bool, message: str) -> None:
-    """Raise Violation with a message unless a rule holds."""
+    """Raise `Violation` with the message if a rule does not hold."""
     if not holds:
         raise Violation(message)

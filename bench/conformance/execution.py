@@ -1,4 +1,4 @@
-"""Checks of how a run trains a method."""
+"""Checks of how fast a method can be trained: number of compiled phases, and compilation to native code."""
 
 from lockstep_bench.bench.conformance.attributes import first_change
 from lockstep_bench.bench.conformance.examined import (
@@ -25,7 +25,7 @@ COUNTED = Plan(n_updates=1000, updates_per_epoch=10)
 
 
 def has_few_phases(examined: Examined) -> str:
-    """Count the values of `Method.phase`, each of which is compiled on its own. Many are a warning."""
+    """Count the different values of `Method.phase`, and warn if there are many, because each is compiled separately."""
     if isinstance(examined.method, FullBatchMethod):
         return "not applicable: the method has no updates"
     phases = {examined.method.phase(update, COUNTED) for update in range(1, COUNTED.n_updates + 1)}
@@ -40,7 +40,10 @@ def has_few_phases(examined: Examined) -> str:
 
 @on_every_task
 def trains_natively(examined: Examined, task: Task) -> str:
-    """Train a stack as a run does, and say in which way. A native fit must equal the same fit alone."""
+    """Train fits side by side as a run does, and report whether they were compiled to native code.
+
+    If so, a fit must equal the same fit trained alone.
+    """
     method = examined.method
     if not method.stackable:
         return "no: the method declares `stackable = False`, and its fits run one by one"

@@ -1,4 +1,4 @@
-"""The checks of several methods, in parallel processes."""
+"""Checks of several methods in parallel processes."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,15 +15,15 @@ from lockstep_bench.methods.base import Method
 def check_each(
     names: Sequence[str], n_jobs: int | None = None, on_method: Callable[[str], None] = lambda name: None
 ) -> Iterator[tuple[str, conformance.Finding]]:
-    """Yield each method's name with each of its findings, in the order of the names.
+    """Check methods in parallel processes; yield each outcome with the method's name, in the order of the names.
 
-    Methods that cannot be stacked start first, because they take longest.
+    Methods whose fits run one by one start first, because they take longest.
 
     Args:
-        names: names of methods.
-        n_jobs: processes at once, each with one thread; by default as many as the machine has cores. With one process,
-            or one method, the checks run in this process, and a finding is yielded when it is known. Otherwise a
-            method's findings are yielded when it and all methods before it are done.
+        names: names of the methods.
+        n_jobs: number of processes, each with one thread; by default the number of cores. With one process, or one
+            method, the checks run in this process, and each outcome is yielded when it is known. Otherwise a method's
+            outcomes are yielded when it and all methods before it are done.
         on_method: called with the name of each method that is done, in no fixed order.
 
     Raises:

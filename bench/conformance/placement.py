@@ -1,8 +1,8 @@
-"""Finds tensors that a method creates on another device, or of another type, than those of the fit.
+"""Search for tensors that a method creates on the wrong device or with the wrong data type.
 
-Torch's meta device stands for a GPU. Tensors on it have shapes and no contents, so no GPU is needed. torch refuses most
-operations that mix them with CPU tensors, as it would for a GPU. Matrix products and indexing are exceptions: torch
-lets them pass.
+Torch's meta device stands for a GPU, so that no GPU is needed. Tensors on it have shapes but no contents. torch refuses
+most operations that mix them with CPU tensors, as it would on a GPU. It does not refuse matrix products and indexing,
+so the devices of results are checked too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,18 +28,18 @@ NOISE_NUMBERS = 1 << 30  # more than any method draws; they have no contents and
 def first_misplaced(
     method: Method, task: Task, data: Data, hparams: Mapping[str, float], schedule: Schedule, n_samples: int
 ) -> str | None:
-    """Return the name of the first step whose result is not on the data's device; None if there is none.
+    """Return the first function of a method, such as `init`, whose result is not on the data's device, or None.
 
     Args:
         method: the method to check.
         task: the task to train on.
         data: training data on the CPU; the steps get copies on the meta device.
-        hparams: name -> value.
+        hparams: hyper-parameters, name -> value.
         schedule: gives the phases of updates, and the size of minibatches.
-        n_samples: S, samples of the prediction.
+        n_samples: S, number of weight samples of the prediction.
 
     Raises:
-        RuntimeError: if a step mixes devices, or reads a tensor's value.
+        RuntimeError: if a function mixes devices, or reads a tensor's value.
     """
     model = ReplicaModel(method, task, torch.float64)
     replica = tree_map(lambda leaf: leaf.to(META), _replica(model, data, hparams))
@@ -55,17 +55,17 @@ def first_misplaced(
 def first_double(
     method: Method, task: Task, data: Data, hparams: Mapping[str, float], schedule: Schedule
 ) -> str | None:
-    """Return the first tensor of a state or posterior with double precision in a fit of single precision.
+    """Return the first float64 tensor in a state or posterior of a fit that runs in float32, or None.
 
     Args:
         method: the method to check.
         task: the task to train on.
         data: training data on the CPU.
-        hparams: name -> value.
+        hparams: hyper-parameters, name -> value.
         schedule: gives the phases of updates, and the size of minibatches.
 
     Returns:
-        The step and the place in its result, as in "`init`: state.weights"; None if there is none.
+        The function and the tensor in its result, as in "`init`: state.weights"; None if there is no such tensor.
     """
     model = ReplicaModel(method, task, torch.float32)
     replica = _replica(model, data, hparams)

@@ -14,7 +14,7 @@ TOLERANCE = 1e-8  # relative, in float64, between a fit in a stack and the same 
 
 @on_every_task
 def stack_equals_alone(examined: Examined, task: Task) -> str:
-    """Check that a stack of three fits predicts as each fit does alone without `vmap`, in float64."""
+    """Check that three fits trained together under `vmap` predict the same as each fit trained alone, in float64."""
     stacked = examined.predictives(examined.stacked_fits(task))
     # The reverse order shows whether a fit leaves anything in the method that the next fit would use.
     for number in reversed(range(len(SEEDS))):
@@ -34,9 +34,10 @@ def stack_equals_alone(examined: Examined, task: Task) -> str:
 
 @on_every_task
 def is_deterministic(examined: Examined, task: Task) -> str:
-    """Check that equal seeds give equal bits, whatever the state of global generators, and other seeds other bits.
+    """Check that equal seeds give bitwise equal predictions, and different seeds different ones.
 
-    Of a method that declares to be deterministic other seeds must give equal bits too.
+    The state of the global random generators must not matter. For a method that declares `deterministic`, different
+    seeds must give bitwise equal predictions too.
     """
     first = examined.single_fit(task, 0)
     torch.manual_seed(1)

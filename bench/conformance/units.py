@@ -1,4 +1,4 @@
-"""Check that predictions of a regression are in the units of its targets, by a second scale and offset of them."""
+"""Check that predictions of a regression are in the units of its targets, by changing the targets' scale and offset."""
 
 from dataclasses import replace
 
@@ -19,7 +19,10 @@ TOLERANCE = 0.001  # of standard deviations: of the targets for means, relative 
 
 @on_every_task
 def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
-    """Check that for targets `SCALE` y + `OFFSET` predicted means change like the targets, and spreads by `SCALE`."""
+    """Check that predictions follow when targets y change to `SCALE` y + `OFFSET`.
+
+    Predicted means must change like the targets, and predicted standard deviations by the factor `SCALE`.
+    """
     if not task.likelihood.standardises:
         return "not applicable: classes have no units"
     likelihood = task.likelihood

@@ -1,1 +1,4 @@
-"""Console output of a run: plan, progress, closing table, and what Ctrl-C does. Imports every room below."""
+"""Console output of a run: plan, progress, closing tables, and the reaction to Ctrl-C and other signals.
+
+Imports allowed here: all other subpackages of `bench`.
+"""

@@ -1,4 +1,4 @@
-"""Runs on the workers of a cluster: what may be asked of one, and its backend."""
+"""Runs on a Dask cluster: check of the options, and connection to the cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def cluster_of(
     address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool, longer: int | None
 ) -> tuple[str, Tls] | None:
-    """Return address and certificates of `--cluster`, or None; raise InvalidRequest for contradicting options."""
+    """Return address and certificates of the cluster given by `--cluster`, or None without this option.
+
+    Raises InvalidRequest if other options contradict `--cluster`.
+    """
     if address is None:
         if tls.given:
             raise InvalidRequest(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
@@ -38,7 +41,10 @@ def cluster_of(
 
 @contextmanager
 def backend_of(elsewhere: tuple[str, Tls] | None, todo: Sequence[Cell], fetch: bool) -> Iterator[DaskBackend | None]:
-    """Yield the backend of a cluster, whose machines download missing data if `fetch`; None for this machine."""
+    """Connect to a cluster and yield the backend that runs jobs on it; yield None to run on this machine.
+
+    With `fetch`, the cluster's machines download missing data sets of the cells `todo`.
+    """
     if elsewhere is None:
         yield None
         return

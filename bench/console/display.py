@@ -1,4 +1,4 @@
-"""Console output of `run_all.py`."""
+"""Functions that print the console output of `run_all.py`."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
 
 
 class CommandConsole(Console):
-    """Console that prints commands in the form in which this program was called, and no control characters."""
+    """Console that adapts printed commands to the way this program was called, and prints no control characters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return a text, or a cell of a table, with control characters spelled out, which could steer the terminal."""
+        """Return a text or table entry with control characters spelled out, as these could manipulate the terminal."""
         return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, as `Console.print` does."""
+        """Print objects as `Console.print` of rich does, after the changes that this class makes."""
         called_by_name = Path(sys.argv[0]).stem == "lockstep-bench"
         super().print(*(_renamed(each) if called_by_name else each for each in objects), **options)
 
@@ -63,22 +63,22 @@ err = CommandConsole(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """Print a plain line."""
+    """Print a line without formatting."""
     out.print(escape(text))
 
 
 def warn(text: str) -> None:
-    """Print a note about something that may be wrong; the run goes on."""
+    """Print a warning; the run goes on."""
     err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
 
 
 def show_error(text: str) -> None:
-    """Print why nothing was run; of a very long value, its beginning and its end."""
+    """Print the error for which nothing was run; very long values in it are shortened."""
     err.print(f"[red]Error:[/] {escape(with_short_words(text))}", soft_wrap=True)
 
 
 def show_start() -> None:
-    """Print in a terminal that something happens; the imports before the plan take seconds."""
+    """Print, in a terminal, that the program has started, because its imports take seconds."""
     if err.is_terminal:
         err.print("Reading methods and data sets ...")
 
@@ -121,7 +121,7 @@ def show_lists(data_dir: Path | None) -> None:
 
 
 def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
-    """Print how a user's own table is read, and warnings about it."""
+    """Print how the columns of a user's own table are read, and warnings about them."""
     say(f"{table.name}: {table.task} of {table.target}, {table.n_rows} rows, {table.n_features} features")
     lines = overview(table)
     columns = Table("Column", "Kind", "Remark", "For example", box=None, pad_edge=False)
@@ -138,7 +138,7 @@ def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
 
 
 def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
-    """Print the unavailable data sets with their reasons and remedies, those of one unreachable server together."""
+    """Print the unavailable data sets with reasons and remedies, grouped if they share an unreachable server."""
     together: dict[str, list[Missing]] = {}
     for unavailable in missing:
         together.setdefault(unavailable.no_connection or unavailable.dataset, []).append(unavailable)
@@ -156,13 +156,13 @@ def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
-    """Print the methods of installed packages that cannot be loaded."""
+    """Print the methods of installed packages that cannot be loaded, with the reason, by method name."""
     for problem in broken.values():
         err.print(f"[yellow]Without a method:[/] {escape(problem)}", soft_wrap=True)
 
 
 def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
-    """Print the methods that cannot be used on some of the data sets, with the reason."""
+    """Print the pairs (method, data set) that cannot be run, with the reason."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for (method, dataset), reason in excluded.items():
         reasons.setdefault((method, reason), []).append(dataset)
@@ -171,18 +171,18 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
 
 
 def show_given(given: Mapping[str, Mapping[str, float]]) -> None:
-    """Print the hyper-parameters of each method that are given instead of tuned."""
+    """Print the hyper-parameters that the user fixes instead of tuning them, by method."""
     for method, values in given.items():
         say(f"  {method} is not tuned in " + ", ".join(f"{name} = {value:g}" for name, value in values.items()))
 
 
 def show_plan(wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]) -> None:
-    """Print what is about to run: the budgets, the cells of each data set, and the workers.
+    """Print what is about to run: the budgets, the number of cells of each data set, and the worker processes.
 
     Args:
-        wanted: cells of the request.
+        wanted: the requested cells; a cell is one method on one split of a data set.
         todo: the cells of `wanted` that are not finished.
-        workers: the workers.
+        workers: the worker processes.
     """
     protocols: dict[tuple[str, str, str], Protocol] = {}
     splits: dict[tuple[str, str, str], dict[str, Counter[str]]] = {}  # by data set and method
@@ -205,13 +205,13 @@ def _device(worker: Worker) -> str:
 
 
 def show_notes(sentences: Sequence[str]) -> None:
-    """Print notes, such as those on earlier results of other code, data or settings."""
+    """Print notes, for example that earlier results come from other code, data or settings."""
     for sentence in sentences:
         warn(sentence)
 
 
 def show_timing(cells: Sequence[Cell]) -> None:
-    """Print what is about to be timed."""
+    """Print which cells are about to be repeated alone on an idle device, to measure their times."""
     if cells:
         say(f"Timing pass: repeats {len(cells)} cell(s), one of each method and data set, alone on the device")
     else:
@@ -219,7 +219,7 @@ def show_timing(cells: Sequence[Cell]) -> None:
 
 
 def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell, str]) -> None:
-    """Print the repeated cells whose numbers differed, and those that failed; their times are not kept."""
+    """Print the cells that gave other numbers when repeated, and those that failed; their times are discarded."""
     for cell, numbers in differing.items():
         text = f"{cell.key} gave other numbers when it was repeated: {'; '.join(numbers)}"
         err.print(f"[bold red]NOT THE SAME:[/] {escape(text)}", soft_wrap=True)
@@ -228,7 +228,7 @@ def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell,
 
 
 def show_longer(cells: Sequence[Cell], factor: int) -> None:
-    """Print what is about to be trained again for longer."""
+    """Print which cells are about to be trained again for `factor` times as long."""
     if cells:
         say(f"Longer pass: trains {len(cells)} cell(s), one of each method and data set, {factor} times as long")
     else:
@@ -239,11 +239,11 @@ def show_longer(cells: Sequence[Cell], factor: int) -> None:
 
 
 def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
-    """Print what longer training was worth.
+    """Print how much the test scores changed by longer training.
 
     Args:
         trainings: records of `leaderboards.data.longer.LongerTraining`.
-        failed: status of the trainings that failed, by the cell of the leaderboard.
+        failed: status of the trainings that failed, by the cell that was trained again.
     """
     if trainings:
         table = Table(
@@ -260,17 +260,17 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
 
 
 class SlowFits:
-    """Warnings that fits are slow, and what to do; each reason is shown once."""
+    """Printer of warnings that fits train slowly because they are not compiled; each reason is shown once."""
 
     def __init__(self) -> None:
         self._shown: set[str] = set()
 
     def show(self, reason: str, cell: Cell | None = None) -> None:
-        """Print why loops were not compiled.
+        """Print why the training loops of fits were not compiled, and what to do about it.
 
         Args:
-            reason: the obstacle.
-            cell: the first that was trained otherwise, if the reason came up there.
+            reason: why compilation failed.
+            cell: the first cell that was trained without compilation, or None if the reason was found before training.
         """
         reason = visible(reason)  # as rows have it
         if reason in self._shown:
@@ -284,7 +284,7 @@ class SlowFits:
 
 
 def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
-    """Print the invalid files of the results folder, which were renamed, with the reason."""
+    """Print the files of the results folder that were renamed because they are invalid, with the reason."""
     for path, why in renamed:
         err.print(
             f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; a run that asks for its cell repeats it",
@@ -293,13 +293,13 @@ def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
 
 
 def show_passed_over(passed_over: Mapping[Path, str]) -> None:
-    """Print the entries of the results folder that were neither read nor changed, with the reason."""
+    """Print the entries of the results folder, such as links, that were neither read nor changed, with the reason."""
     for path, why in passed_over.items():
         err.print(f"[yellow]Passed over:[/] {escape(str(path))}: {escape(why)}", soft_wrap=True)
 
 
 def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
-    """Print why the run ended early, and how to go on."""
+    """Print that the run ended early because results could not be stored, why, and how to continue."""
     lost = f"{', '.join(cell.key for cell in cells)} not stored: " if cells else ""
     # Not every error names its file: that of a full disk does not.
     where = f"on the disk of {reason.filename}" if reason.filename else "on the disks of results and temporary files"
@@ -312,7 +312,7 @@ def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -
 
 
 def show_terminated(signal: str, folder: Path) -> None:
-    """Print that a signal ended the run, and how to go on."""
+    """Print that a signal ended the run, and how to continue."""
     err.print(
         f"[red]Stopped:[/] by {signal}. What was finished before is kept in {escape(str(folder))}; "
         "the same command then goes on from here.",
@@ -321,5 +321,5 @@ def show_terminated(signal: str, folder: Path) -> None:
 
 
 def show_no_process(problem: Exception) -> None:
-    """Print why nothing can be run."""
+    """Print why no worker process could be started."""
     err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)

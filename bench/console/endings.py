@@ -1,4 +1,4 @@
-"""Exit codes of a run, and the errors and signals that stop it."""
+"""Exit codes of a run, and handling of the errors and signals that stop it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 
 @contextmanager
 def stops(out: Path) -> Iterator[None]:
-    """Turn what can stop a run into a message and an exit code."""
+    """Turn errors and signals that stop a run in the `with` block into a message and an exit code."""
     from lockstep_bench.bench.results.lock import InUse
     from lockstep_bench.bench.results.storage import NotStored, cannot_store
 

@@ -23,12 +23,14 @@ START_SECONDS = 4  # until a worker's process has imported what it needs; measur
 
 
 def measuring(console: Console, data_dir: Path | None, seconds: float = inf) -> Measure:
-    """Return a function for `bench.costs.workload.workload` that makes probes under a progress bar.
+    """Return a function that measures costs by short trainings (probes), under a progress bar.
+
+    `bench.costs.workload.workload` calls it.
 
     Args:
-        console: where the bar is shown.
+        console: console on which the bar is shown.
         data_dir: data folder; None for the default.
-        seconds: time after which no further probe begins.
+        seconds: time in seconds after which no further probe begins.
     """
 
     def measure(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Worker]) -> None:
@@ -40,7 +42,7 @@ def measuring(console: Console, data_dir: Path | None, seconds: float = inf) -> 
 
 
 def show(console: Console, load: Workload) -> None:
-    """Print a line for each data set, the longest jobs, the workers, and the time in all."""
+    """Print the forecast: a line for each data set, the longest jobs, the worker processes, and the total time."""
     table = Table(box=None)
     for heading in ("data set", "cells", "jobs", "time", "memory", "basis of the time"):
         table.add_column(heading, justify="right" if heading in ("cells", "jobs", "time", "memory") else "left")
@@ -70,7 +72,10 @@ def show(console: Console, load: Workload) -> None:
 
 
 def makespan(seconds: Sequence[float], n_workers: int) -> float:
-    """Return when the last job ends, each begun in the given order on the first free worker; 0 without jobs."""
+    """Return the seconds until the last job ends, if each job starts, in order, on the first free worker.
+
+    `seconds` are the jobs' durations. The result is 0 without jobs.
+    """
     if not seconds:
         return 0.0
     free = [float(START_SECONDS)] * n_workers
@@ -80,7 +85,7 @@ def makespan(seconds: Sequence[float], n_workers: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in its largest units: "3.4 s", "4 min 5 s", "2 h 3 min"."""
+    """Return a duration as text in its largest two units: "3.4 s", "4 min 5 s", "2 h 3 min"."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""Pages that grow with a run: a process of its own builds them again and again as cells are stored."""
+"""Result pages that are updated during a run: a separate process rebuilds them as results are stored."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,15 +25,15 @@ Build = Callable[[tuple[int, int]], Path]
 def live_pages(
     store: CellStore, prepare: Callable[[], None], build: Build, finished: int, wanted: int
 ) -> Iterator[CellStore]:
-    """Yield a store that passes cells on to `store`, and keep the pages up to date until the context ends.
+    """Yield a store that passes results on to `store`, and keep the pages up to date until the `with` block ends.
 
-    Their process starts with the first cell that is stored, if it is not the run's last one: before it there is nothing
-    to show, and after it the run builds its pages itself. A failure to build them is printed, once, and does not end
-    the run.
+    The process that builds the pages starts when the first result is stored, unless it is the last one of the run.
+    After the last result the run builds the pages itself. A failure to build the pages is printed once, and does not
+    end the run.
 
     Args:
-        store: destination of finished cells.
-        prepare: imports what `build` needs. Both can be pickled.
+        store: destination of finished cells; a cell is one method on one split of a data set.
+        prepare: imports the modules that `build` needs. Both functions can be pickled.
         build: builds the pages.
         finished: number of the run's cells that were finished before it began.
         wanted: number of the run's cells.

@@ -1,4 +1,4 @@
-"""Closing tables of a run: one for each headline metric, the best method first, and where to look next."""
+"""Closing tables of a run: one for each headline metric, the best method first, and the path of the page."""
 
 import shlex
 from collections import Counter
@@ -24,13 +24,14 @@ BEST = "*"
 
 
 class MetricSummary(NamedTuple):
-    """Rows of the summary of one metric.
+    """Summary of one metric over data sets and methods.
 
     Attributes:
         title: title of the metric.
         rows: rows of `leaderboards.export`, one per data set and method.
-        ranks: mean rank of each method over the data sets, the best first; NaN for a reference line.
-        best: data set -> method with the lowest mean, or the lowest median where splits are along features.
+        ranks: mean rank of each method over the data sets, the best first; NaN for baselines, which are not ranked.
+        best: data set -> method with the lowest mean over splits, or the lowest median if the splits are along
+            features.
     """
 
     title: str
@@ -47,15 +48,15 @@ def show_outcome(
     page: Path,
     signs: Mapping[str, str],
 ) -> None:
-    """Print tables of the headline metrics, what went wrong, and where to look next.
+    """Print tables of the headline metrics, failures, and where the results are.
 
     Args:
         rows: exported summary (`leaderboards.export`).
-        wanted: cells of the request.
+        wanted: the requested cells.
         results: the results folder.
         missing: unavailable data sets.
-        page: file of the page.
-        signs: sign of each remark on a number.
+        page: path of the HTML page.
+        signs: sign that marks a number, such as an asterisk, for each kind of remark.
     """
     outcomes = _outcomes(rows, wanted)
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""The passes of a run: over its cells, and afterwards over some of them for times, or for longer training."""
+"""The passes of a run: training of all cells, then repetitions of some cells for timing or for longer training."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def run_cells(
     timeout: float | None,
     slow_fits: display.SlowFits | None = None,
 ) -> bool:
-    """Run jobs; return True if Ctrl-C ended the run."""
+    """Run jobs (batches of cells) and store their results; return True if Ctrl-C ended the run."""
     try:
         return run(store, jobs, where, timeout, weights, slow_fits)
     except NoProcess as problem:
@@ -38,7 +38,11 @@ def run_cells(
 def time_cells(
     results: Results, wanted: Sequence[Cell], around: Surroundings, data_dir: Path | None, timeout: float | None
 ) -> tuple[bool, bool]:
-    """Repeat cells for their times; return whether Ctrl-C ended it, and whether every cell gave equal numbers."""
+    """Repeat cells alone on an idle device to measure their times.
+
+    Returns:
+        Whether Ctrl-C ended the pass, and whether every cell gave the same numbers as before.
+    """
     cells = timing.due(results, wanted)
     display.show_timing(cells)
     if not cells:
@@ -61,7 +65,11 @@ def train_longer(
     data_dir: Path | None,
     timeout: float | None,
 ) -> tuple[bool, Mapping[Cell, str]]:
-    """Train cells for longer; return whether Ctrl-C ended it, and the status of those that could not be trained."""
+    """Train cells again for `factor` times as long.
+
+    Returns:
+        Whether Ctrl-C ended the pass, and the status of the cells that could not be trained.
+    """
     trainings = longer_training.due(results, wanted, factor)
     display.show_longer([*dict.fromkeys(training.of for training in trainings)], factor)
     store, interrupted = longer_training.LongerTrainings(results, trainings), False

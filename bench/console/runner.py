@@ -1,4 +1,4 @@
-"""Run of jobs under a progress bar: stores each cell as it finishes, and ends cleanly at Ctrl-C."""
+"""Running of jobs under a progress bar: stores each result as soon as it is finished, and ends cleanly at Ctrl-C."""
 
 import re
 import signal
@@ -30,10 +30,10 @@ LONGEST_REASON = 500  # characters of an error's last line that are printed
 
 
 class CellStore(Protocol):
-    """Destination of finished cells."""
+    """Interface of an object that stores the results of finished cells."""
 
     def write(self, result: CellResult) -> None:
-        """Store the result of a cell."""
+        """Store the result of one cell, that is, of one method on one split of a data set."""
 
 
 def run(
@@ -44,20 +44,20 @@ def run(
     weights: Mapping[Cell, float] | None = None,
     slow_fits: SlowFits | None = None,
 ) -> bool:
-    """Run jobs and store their cells. Return True if Ctrl-C ended the run.
+    """Run jobs (batches of cells) and store each cell's result. Return True if Ctrl-C ended the run.
 
-    The first Ctrl-C lets running jobs finish. The second drops them and raises KeyboardInterrupt.
+    The first Ctrl-C lets running jobs finish. The second one stops them and raises KeyboardInterrupt.
 
     Args:
         store: destination of finished cells.
         jobs: the jobs, in the order in which they begin.
-        where: workers of this machine, or a cluster's backend.
+        where: worker processes of this machine, or the backend of a cluster.
         timeout: seconds that a cell may take; None for no limit.
-        weights: duration of each cell in any unit, for the estimate of the time left; None for their work.
-        slow_fits: warnings that may have been shown before the run; None for none.
+        weights: duration of each cell in any unit, for the estimate of the time left; None for `Cell.work`.
+        slow_fits: printer of warnings about slow fits, which shows none twice; None for a new one.
 
     Raises:
-        bench.results.storage.NotStored: nothing more can be stored. Cells finished before are stored.
+        bench.results.storage.NotStored: nothing more can be stored. Results of earlier cells are kept.
         bench.execution.pool.NoProcess: no worker process can be started.
     """
     stop = Event()
@@ -135,15 +135,15 @@ def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
 
 
 class ProgressBoard:
-    """Progress bar of jobs, and the lines above it. Its methods may be called from several threads.
+    """Progress bar of jobs, with messages printed above it. Its methods may be called from several threads.
 
-    The bar shows the work of all finished cells and the finished part of running ones.
+    The bar shows the work of all finished cells and the finished part of running cells.
 
     Args:
-        progress: the bar.
+        progress: rich's progress bar.
         jobs: all jobs.
-        weights: duration of each cell in any unit; None for their work.
-        slow_fits: warnings that may have been shown before; None for none.
+        weights: duration of each cell in any unit; None for `Cell.work`.
+        slow_fits: printer of warnings about slow fits, which shows none twice; None for a new one.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class ProgressBoard:
         self._announced: set[str] = set()
 
     def on_progress(self, job: Job, progress: JobProgress) -> None:
-        """Show that a job has begun, or its progress."""
+        """Show that a job has begun, or update its progress."""
         with self._lock:
             self._running[job.cells[0]] = job, progress
             activity = progress.activity
@@ -172,7 +172,7 @@ class ProgressBoard:
                 self._progress.console.print(activity)
 
     def finished(self, result: CellResult) -> None:
-        """Show that a cell is stored."""
+        """Show that a cell is finished and stored."""
         with self._lock:
             self._running.pop(result.cell, None)
             self._n_finished += 1
@@ -204,7 +204,7 @@ class ProgressBoard:
         )
 
     def ended(self, dropped: bool) -> None:
-        """Show that a run ended at Ctrl-C; `dropped` if the second Ctrl-C dropped the running jobs."""
+        """Show that the run ended by Ctrl-C; `dropped` tells whether a second Ctrl-C stopped the running jobs."""
         with self._lock:
             names = ", ".join(_names(job.cells) for job, _ in self._running.values())
         text = f"{self._n_finished} of {len(self._work)} cells finished; the same command goes on from here."

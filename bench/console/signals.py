@@ -1,4 +1,4 @@
-"""Signals that end a run: from a batch system, a closed terminal, or Ctrl and a backslash."""
+"""Signals that end a run: from a batch system, from a closed terminal, or by Ctrl and a backslash."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Training: many small fits in lockstep as one stacked computation, or one large network at a time.
+"""Training: many small fits in lockstep as one batched computation, or one large network at a time.
 
-Imports `methods` and `datasets`.
+Imports allowed here: `methods` and `datasets`.
 """

@@ -18,7 +18,7 @@ def crops_and_flips(pixels: Tensor, image: tuple[int, int, int], noise: Noise, *
 
     Args:
         pixels: (M, C H W), flat images.
-        image: (C, H, W).
+        image: shape (C, H, W) of an image.
         noise: random numbers of the shifts and flips.
         flip: whether every image is mirrored left to right with probability 1/2.
 

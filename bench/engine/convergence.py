@@ -1,14 +1,14 @@
 """Convergence of a fit: the gain of its training objective in the last tenth of training.
 
-A method's updates report its objective along training, in nats for all training rows: "objective", which is minimised,
-or "elbo", which is maximised. The values at updates of the last tenth are subtracted from those a tenth earlier, and
-the gain is the mean of these differences per training row, in nats, with its standard error. It estimates how much the
-mean objective of the last tenth is better than that of the tenth before. In a stack both values of a difference are
-computed on one minibatch with the same random numbers, so that most of their noise cancels.
+A method's updates report its objective during training, in nats for all training rows: "objective", which is minimised,
+or "elbo", which is maximised. Values in the last tenth of training are compared with values a tenth of training
+earlier. The gain is the mean improvement per training row, in nats, with its standard error. If fits are trained side
+by side, both values of a pair are computed on the same minibatch with the same random numbers, so that most of their
+noise cancels.
 
-A fit is *still improving* if the gain is above `LEAST_GAIN`, the last digit of a table's NMLL, and significantly above
-zero: above the 97.5 % point of Student's t times its standard error. Otherwise it has converged, as far as the noise of
-its minibatches lets one see.
+A fit is *still improving* if the gain is above `LEAST_GAIN`, the last digit that tables show of an NMLL, and
+significantly above zero: above the 97.5 % point of Student's t times its standard error. Otherwise it has converged, as
+far as the noise of minibatches allows one to see.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Gain(NamedTuple):
     Attributes:
         mean: mean gain; above 0 if the objective became better.
         stderr: standard error of the mean.
-        n_pairs: number of differences that the mean is taken over.
+        n_pairs: number of pairs of values that the mean is taken over.
     """
 
     mean: float
@@ -49,9 +49,9 @@ def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | 
     """Return the gain of a fit; None if its method reports no finite objective, or trained for too few updates.
 
     Args:
-        traces: traces of the fit's diagnostics, by name.
-        n_updates: updates of the fit.
-        n_rows: training rows of the fit.
+        traces: values of the fit's diagnostics during training, by name.
+        n_updates: number of updates of the fit.
+        n_rows: number of training rows of the fit.
     """
     for name, sign in SIGNS.items():
         if name in traces:
@@ -64,7 +64,7 @@ def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | 
 
 
 def convergence(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> dict[str, float]:
-    """Return what a row says of a fit's convergence, as diagnostics; nothing if its gain is unknown.
+    """Return diagnostics of a fit's convergence, as they are stored with its result; {} if its gain is unknown.
 
     `objective_gain` and `objective_gain_stderr` are in nats per training row; `still_improving` is 1 or 0.
     """

@@ -1,8 +1,9 @@
-"""Replay of a stack's update as CUDA graphs. Written without a GPU at hand: its speed is unmeasured.
+"""Replay of the updates of many fits as CUDA graphs. Its speed has not been measured.
 
-A small update is a few hundred kernels, each of which the CPU takes longer to launch than the GPU to run. A CUDA graph
-launches several updates at once. It reads and writes fixed memory, so row indices, noise and the update's number are
-copied into buffers first, and the last update of a graph leaves its state in the buffers in which the first found it.
+An update of small networks consists of a few hundred kernels. The CPU takes longer to launch each of them than the GPU
+to run it. A CUDA graph launches several updates at once. It reads and writes fixed memory. Row indices, noise and the
+update's number are therefore copied into buffers first. The last update of a graph writes the state to the buffers from
+which the first update reads it.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,10 @@ Recorder = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 def record(work: Callable[[], None]) -> Callable[[], None]:
-    """Return a function that replays the kernels of `work`, whose tensors must stay where they are."""
+    """Record the kernels of `work` as a CUDA graph, and return a function that replays them.
+
+    The tensors that `work` uses must keep their memory addresses.
+    """
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -32,13 +36,13 @@ def record(work: Callable[[], None]) -> Callable[[], None]:
 
 
 class GraphedUpdates:
-    """The updates of one phase of a stack, of which `UPDATES_PER_GRAPH` are made by one launch.
+    """Makes the updates of one phase, for all fits of a stack, `UPDATES_PER_GRAPH` of them with each CUDA graph.
 
     Args:
-        step: the captured update, from fixed leaves, row indices, noise, number of the update and leaves of the state
-            to the leaves of the next state.
-        fixed: leaves that never change.
-        record: returns a function that does again what a function does; by default as a CUDA graph.
+        step: function for one update. Its arguments are `fixed`, row indices, noise, the update's number and the
+            tensors of the state; it returns the tensors of the next state.
+        fixed: tensors that never change, such as hyper-parameters.
+        record: turns a function into one that repeats its operations; by default, by a CUDA graph.
     """
 
     def __init__(self, step: Step, fixed: Sequence[Tensor], record: Recorder = record):

@@ -1,4 +1,4 @@
-"""Explains an exception in a method: the rule of the contract that was broken, and the line of the method."""
+"""Explanations of exceptions in a method's code: the rule of the method contract that was broken, and the line."""
 
 import inspect
 import linecache
@@ -40,7 +40,7 @@ LONGEST = 160  # characters of what torch says
 
 
 def explained(error: Exception, method: Method) -> str:
-    """Return what an exception means for the author of a method, with the file and line where it arose."""
+    """Return an explanation of an exception for the author of a method, with the file and line where it arose."""
     said = f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0]
     if meaning := meaning_of(error, method):
         said = said.partition(" We don't support that yet")[0]
@@ -49,7 +49,7 @@ def explained(error: Exception, method: Method) -> str:
 
 
 def meaning_of(error: Exception, method: Method) -> str | None:
-    """Return which rule of the contract was broken, and in which line; None for an unknown exception."""
+    """Return a sentence that says which rule of the method contract was broken in which line, or None if unknown."""
     meaning = next((words for pattern, words in MEANINGS.items() if re.search(pattern, str(error))), None)
     return _at_its_line(error, method, meaning) if meaning else None
 

@@ -1,16 +1,16 @@
-"""Captures the graph of an update's tensor operations once, and removes operations that need not be repeated.
+"""Capture of the graph of an update's tensor operations, and removal of operations that need not be repeated.
 
-An update runs tens of thousands of times on tensors of the same shapes. In small stacks its time is the number of
-operations. The captured graph is free of the transforms `vmap` and `grad`. Operations in place, which torch's own
-derivatives use, become pure ones. Then
+An update runs tens of thousands of times on tensors of the same shapes. With few small networks, its time is
+proportional to the number of operations. The captured graph contains no transforms such as `vmap` and `grad`. In-place
+operations, which torch's derivatives use, become pure ones. In the graph,
 
 - what depends only on the fixed arguments (hyper-parameters, standardisation) is computed once;
 - the value of a loss is not computed where only its gradient is used;
 - reshapes, expansions and casts that change nothing are removed;
-- a batch of outer products, as in the gradient of one example, becomes one elementwise multiplication: matrix products
-  of inner size one cost a library call per matrix, twenty times as much on a CPU;
+- a batch of outer products, as in the gradient of one example, becomes one elementwise multiplication. As matrix
+  products of inner size one, they would cost a library call per matrix, twenty times as much on a CPU;
 - operators are called as torch's own functions, which parse their arguments faster. This saves a tenth to a quarter of
-  an update's time (MAP and VIFA in stacks of 3 and 30, one core).
+  an update's time (MAP and VIFA, 3 and 30 fits side by side, one core).
 """
 
 from collections.abc import Callable, Sequence
@@ -56,12 +56,12 @@ DIRECT = {
 
 
 def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
-    """Return the graph of `function`, to be run on arguments of the same shapes and types.
+    """Return the simplified graph of `function`, to be run on arguments of the same shapes and types.
 
     Args:
         function: maps tensors to a sequence of tensors.
         arguments: example arguments.
-        n_fixed: number of the first arguments that are the same tensors, unchanged, at every call.
+        n_fixed: number of leading arguments that are the same, unchanged tensors at every call.
 
     Raises:
         RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.
@@ -80,7 +80,7 @@ def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: 
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[Tensor]) -> GraphModule:
-    """Return the graph of the tensor operations of `function`, without transforms and operations in place.
+    """Return the graph of the tensor operations of `function`, without transforms and in-place operations.
 
     Args:
         function: maps tensors to a sequence of tensors.
@@ -99,7 +99,7 @@ def trace(function: Callable[..., Any], arguments: Sequence[Tensor]) -> GraphMod
 
 
 def values_of(module: GraphModule, arguments: Sequence[Tensor]) -> dict[Node, Any]:
-    """Return what every node of a graph computes on example arguments."""
+    """Return the value that every node of a graph has on example arguments."""
 
     class Recorder(Interpreter):
         def run_node(self, node: Node) -> Any:

@@ -11,19 +11,20 @@ from lockstep_bench.methods.base import Method, Plan
 
 @dataclass(frozen=True)
 class Schedule:
-    """The number of updates of a fit, which depends only on the job's sizes and never on the rest of the stack.
+    """The number of updates of a fit, and the size of its minibatches.
 
-    An epoch is ceil(n / M) minibatches, where n is the number of training rows of the job's largest fit. Each fit goes
-    through its own rows in a random order, and through a new order when all have been seen. Minibatches may contain the
-    end of one order and the start of the next, so every minibatch has exactly M rows and no row is left out. After any
-    number of minibatches, the counts of how often each row was seen differ by at most one. Folds whose sizes differ by
-    one row can therefore be trained in lockstep.
+    Fits that are trained side by side have the same schedule. An epoch is ceil(n / M) minibatches, where n is the
+    number of training rows of the largest of these fits. Each fit goes through its own rows in a random order, and
+    through a new order when all have been seen. Minibatches may contain the end of one order and the start of the next,
+    so every minibatch has exactly M rows and no row is left out. After any number of minibatches, the counts of how
+    often each row was seen differ by at most one. Folds whose sizes differ by one row can therefore be trained in
+    lockstep.
 
     Attributes:
-        n_rows: n, training rows of the largest fit of the job.
-        batch_size: M; n where n is smaller.
-        epochs: passes over the training rows.
-        batches_per_update: L, minibatches that one update consumes.
+        n_rows: n, number of training rows of the largest fit.
+        batch_size: M, rows per minibatch; n if that is smaller.
+        epochs: number of passes over the training rows.
+        batches_per_update: L, number of minibatches that one update uses.
         max_minibatches: stop after this many; None for no limit.
     """
 
@@ -37,9 +38,10 @@ class Schedule:
     def of(
         cls, method: Method, n_rows: int, batch_size: int, epochs: int, max_minibatches: int | None = None
     ) -> "Schedule":
-        """Return the schedule of a method's fits by a protocol; arguments as the attributes.
+        """Return the schedule of a method's fits under a protocol; the other arguments are the attributes.
 
-        Methods may have another number of updates than the protocol plans (`Method.updates`), as those of full batches.
+        A method may have another number of updates than the protocol plans (`Method.updates`), for example a Markov
+        chain.
         """
         planned = cls(n_rows, batch_size, epochs, method.batches_per_update, max_minibatches)
         updates = method.updates(planned.plan)
@@ -48,7 +50,7 @@ class Schedule:
 
     @classmethod
     def exactly(cls, method: Method, n_rows: int, batch_size: int, n_updates: int) -> "Schedule":
-        """Return the schedule of `n_updates` updates, however many minibatches each consumes."""
+        """Return a schedule with exactly `n_updates` updates, however many minibatches each of them uses."""
         minibatches, size = n_updates * method.batches_per_update, n_rows if method.full_batch else batch_size
         return cls(n_rows, size, minibatches, method.batches_per_update, minibatches)
 
@@ -59,18 +61,18 @@ class Schedule:
 
     @property
     def plan(self) -> Plan:
-        """Updates in all and per epoch."""
+        """Total number of updates, and number of updates per epoch."""
         per_epoch = math.ceil(self.n_rows / self.minibatch)
         total = min(self.epochs * per_epoch, self.max_minibatches or math.inf)
         return Plan(math.ceil(total / self.batches_per_update), per_epoch / self.batches_per_update)
 
 
 class RowStream:
-    """The endless sequence of one fit's training rows: one random order after another.
+    """Endless sequence of one fit's training rows: one random permutation after another.
 
     Args:
         rows: (N,), indices of the training rows.
-        seed: seed of the orders.
+        seed: seed of the permutations.
     """
 
     def __init__(self, rows: np.ndarray, seed: int):
@@ -79,7 +81,7 @@ class RowStream:
         self._left = self._rows[:0]
 
     def take(self, count: int) -> np.ndarray:
-        """Return the next `count` rows. How the sequence is cut into calls does not change it."""
+        """Return the next `count` rows. The sequence does not depend on how many rows each call takes."""
         missing = count - len(self._left)
         orders = self._orders.draw(self._rows, max(0, math.ceil(missing / len(self._rows))))
         sequence = np.concatenate([self._left, orders.ravel()])

@@ -1,4 +1,7 @@
-"""Training of a stack by native loops, see `bench.native`: hundreds of updates of all replicas in one call."""
+"""Training of a stack by loops compiled to native code (`bench.native`): one call makes hundreds of updates.
+
+A stack consists of R replicas: networks with the same method and task, which are updated together.
+"""
 
 import pickle
 from collections import OrderedDict
@@ -34,14 +37,14 @@ MAX_LOOPS = 64  # that a process remembers
 def native_training(
     stack: Stack, schedule: Schedule, state: Any, noise: RandomStream, phases: Sequence[Hashable]
 ) -> "NativeTraining | None":
-    """Return the native training of a stack, or None where it is trained otherwise.
+    """Return the native training of a stack, or None if it cannot be compiled or would not be faster.
 
     Args:
-        stack: R replicas.
-        schedule: schedule of the fits, which has the number of updates.
+        stack: the R replicas to train.
+        schedule: schedule of the fits, which gives the number of updates.
         state: state before the first update.
         noise: random numbers of all updates; none has been drawn yet.
-        phases: all phases that occur.
+        phases: all values of `Method.phase` that occur.
     """
     model, data = stack.model, stack.data
     fits = (
@@ -68,7 +71,7 @@ def native_training(
 
 @contextmanager
 def noted_obstacles() -> Iterator[dict[str, str]]:
-    """Yield a dictionary that trainings in this context fill: method's name -> why it was not trained natively."""
+    """Yield a dictionary that training in the `with` block fills: method name -> why it was not trained natively."""
     noted: dict[str, str] = {}
     token = _NOTED.set(noted)
     try:
@@ -78,7 +81,7 @@ def noted_obstacles() -> Iterator[dict[str, str]]:
 
 
 def note_obstacle(method: str, reason: str) -> None:
-    """Note for `noted_obstacles` why a method was not trained natively; its first reason stays."""
+    """Note why a method was not trained natively, for `noted_obstacles`; only its first reason is kept."""
     _NOTED.get({}).setdefault(method, reason)
 
 
@@ -89,18 +92,20 @@ _LOOPS: OrderedDict[Hashable, UpdateLoops | str] = OrderedDict()
 
 
 class NativeTraining:
-    """The updates of a stack, made by native loops.
+    """Makes the updates of a stack by native loops.
 
-    The first replicas share their lanes, where that is faster; the lanes of each of the others hold its own numbers.
+    Two kinds of loops use the processor's vector registers in different ways. The first replicas are computed several
+    at a time, one per vector lane, if that is faster. The others are computed one by one, with all lanes for one
+    replica.
 
     Args:
-        stack: R replicas.
+        stack: the R replicas to train.
         state: state before the first update.
         noise: random numbers of all updates.
-        loops: one loop per phase.
+        loops: the loops by phase.
 
     Attributes:
-        at_once: the most updates that one call of `advance` should make.
+        at_once: largest number of updates that one call of `advance` should make.
 
     Raises:
         NoCompiler: if a loop cannot be compiled.
@@ -127,23 +132,23 @@ class NativeTraining:
                 self._groups.append((part, compiled, replicas))
 
     def state(self) -> Any:
-        """Return the present state; every tensor has a leading axis of R."""
+        """Return the current state of all replicas; every tensor has a leading axis of length R."""
         states = [replicas.state() for _, _, replicas in self._groups]
         leaves = [torch.cat(parts) for parts in zip(*states, strict=True)]
         return tree_unflatten([leaf.expand(self._n_replicas, *leaf.shape[1:]) for leaf in leaves], self._structure)
 
     def next_noise(self) -> Tensor:
-        """Return the noise (R, T) of the next update."""
+        """Return the random numbers (R, T) of the next update."""
         generators = np.concatenate([replicas.generators() for _, _, replicas in self._groups])
         return next_step(np.broadcast_to(generators, (self._n_replicas, 4)), self._noise.length, self._dtype)
 
     def advance(self, phase: Hashable, rows: np.ndarray, first_update: int) -> None:
-        """Make updates of one phase.
+        """Make U updates that belong to one phase.
 
         Args:
-            phase: what `Method.phase` returned for each of them.
-            rows: (U, R, L, M), rows of the minibatches of U updates.
-            first_update: number of the first.
+            phase: value of `Method.phase` for all of these updates.
+            rows: (U, R, L, M), row numbers of the minibatches of each update and replica.
+            first_update: number of the first of these updates, from 1.
         """
         for part, loops, replicas in self._groups:
             replicas.advance(loops[phase], rows[:, part], first_update)

@@ -1,4 +1,4 @@
-"""Time of a minibatch of plain SGD without any inference: the unit of the costs of methods."""
+"""Time per minibatch of plain SGD, the unit in which the training costs of methods are given."""
 
 import time
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ LEARNING_RATE, MOMENTUM = 1e-3, 0.9
 
 
 def seconds_per_minibatch(network: Network, likelihood: Likelihood, data: Data, batch_size: int) -> float:
-    """Return the median seconds of a minibatch, after a warm-up. The arguments are those of `minibatches`."""
+    """Return the median time of a minibatch in seconds, after a warm-up. The arguments are those of `minibatches`."""
     seconds = minibatches(network, likelihood, data, batch_size)
     return median(list(islice(seconds, WARM_UP + TIMED))[WARM_UP:])
 
 
 def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size: int) -> Iterator[float]:
-    """Yield without end the seconds of one minibatch after the other, of SGD with momentum in place.
+    """Train by SGD with momentum, and yield the time in seconds of each minibatch, without end.
 
     Args:
         network: a classifier of images.
         likelihood: likelihood of the classes.
-        data: pixels, which are scaled to unit range, and class numbers. Every minibatch is the first rows.
-        batch_size: M.
+        data: pixels, which are scaled to [0, 1], and class numbers. Every minibatch consists of the first M rows.
+        batch_size: M, rows per minibatch.
     """
     device = data.x.device
     generator = torch.Generator(device=device).manual_seed(0)

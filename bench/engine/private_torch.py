@@ -1,4 +1,4 @@
-"""Private and experimental interfaces of torch. All uses in the project go through this module.
+"""The private and experimental interfaces of torch that this project uses; all uses go through this module.
 
 A new release of torch may change any of these without notice. Known to work with torch 2.6 to 2.13.
 
@@ -55,20 +55,20 @@ aten = torch.ops.aten
 
 
 def draws_random_numbers(target: object) -> bool:
-    """Return whether the target of a graph's node draws from a torch generator."""
+    """Return whether the operator of a graph's node, `target`, draws from a torch random generator."""
     return isinstance(target, OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
 
 
 def is_in_place(target: object) -> bool:
-    """Return whether the target of a graph's node changes one of its arguments."""
+    """Return whether the operator of a graph's node, `target`, changes one of its arguments in place."""
     return isinstance(target, OpOverload) and bool(target._schema.is_mutable)
 
 
 def make_fx(function: Callable[..., Any]) -> Callable[..., GraphModule]:
-    """Return a function that computes `function` once and returns the graph of its operations.
+    """Return a function that runs `function` on example arguments and returns the graph of its operations.
 
-    The graph is that of `torch.fx.experimental.proxy_tensor.make_fx`, in a sixth of the time and without torch's
-    compiler, which that imports.
+    The graph is the same as from `torch.fx.experimental.proxy_tensor.make_fx`. It takes a sixth of the time, and does
+    not import torch's compiler.
 
     Args:
         function: maps tensors to a pytree of tensors. It must not read the value of a tensor.
@@ -141,9 +141,10 @@ class _Recorder(TorchDispatchMode):
 
 
 class DynamoOnDemand:
-    """Takes the place of `torch._dynamo`, torch's compiler, until something needs more of it than this.
+    """Placeholder for the module `torch._dynamo` (torch's compiler), which imports it when it is really needed.
 
-    `torch.func.grad` asks it to disable compiled gradients, which cannot be enabled before the compiler is imported.
+    `torch.func.grad` only asks it to disable compiled gradients. Before the import these cannot be enabled, so the
+    placeholder does nothing.
     """
 
     compiled_autograd = SimpleNamespace(_disable=nullcontext)

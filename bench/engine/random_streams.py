@@ -1,4 +1,4 @@
-"""Random numbers for the replicas of a stack, each from its own generator.
+"""Random numbers for networks that are trained together (replicas), from a separate generator for each.
 
 On a CPU the generator is NumPy's SFC64, so that a native training loop can draw the same numbers. A step of T numbers
 takes ceil(T / 2) new 64-bit words. Each word gives two normal numbers by the Box-Muller transform (Box & Muller 1958):
@@ -6,7 +6,8 @@ takes ceil(T / 2) new 64-bit words. Each word gives two normal numbers by the Bo
     u = (upper half + 0.5) / 2^32,    v = lower half, as a signed integer, / 2^32,    r = sqrt(-2 log u),
     z_0 = r cos(2 pi v),              z_1 = r sin(2 pi v),
 
-in the arithmetic of the numbers' type. An odd last number is dropped. `bench/native/include/random.hpp` does the same.
+in the floating-point type of the result. If T is odd, the last number is dropped. `bench/native/include/random.hpp`
+does the same.
 """
 
 import math
@@ -31,10 +32,10 @@ WORDS_AT_ONCE = 1 << 15
 
 
 class RandomStream(Iterator[Tensor]):
-    """Endless sequence of noise (R, T): at each step T standard normal numbers for each of R replicas.
+    """Endless sequence of tensors (R, T): at each step, T standard normal numbers for each of R replicas.
 
     Args:
-        seeds: one per replica.
+        seeds: one seed per replica.
         length: T, numbers per step; may be 0.
         dtype: type of the numbers.
         device: where the numbers are drawn. A CPU and a GPU draw different numbers from the same seed.
@@ -54,7 +55,7 @@ class RandomStream(Iterator[Tensor]):
         return next(self._steps)
 
     def states(self) -> np.ndarray:
-        """Return where the generators stand before the next step, so that other code can go on from there.
+        """Return the states of the generators before the next step, so that other code can continue the sequence.
 
         Returns:
             (R, 4) unsigned 64-bit integers: for each replica a, b, c and the counter of SFC64, in the order of
@@ -73,7 +74,7 @@ class RandomStream(Iterator[Tensor]):
 
 
 def next_step(states: np.ndarray, length: int, dtype: torch.dtype) -> Tensor:
-    """Return the noise of the step that generators draw next.
+    """Return the random numbers that generators in the given states draw at their next step.
 
     Args:
         states: (R, 4), states of the generators, as `RandomStream.states` returns them.
@@ -81,7 +82,7 @@ def next_step(states: np.ndarray, length: int, dtype: torch.dtype) -> Tensor:
         dtype: type of the numbers.
 
     Returns:
-        (R, T).
+        Standard normal numbers, (R, T).
     """
     words = np.empty((len(states), 1, _words(length)), dtype=np.uint64)
     generator = np.random.SFC64(0)

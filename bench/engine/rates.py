@@ -1,4 +1,4 @@
-"""Schedules of the learning rate of large networks: what it is multiplied by at an update."""
+"""Learning-rate schedules of large networks: functions that give the factor of the learning rate at an update."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def cosine(update: int, plan: Plan) -> float:
 
 @dataclass(frozen=True)
 class Steps:
-    """A factor that falls at milestones and is constant between them.
+    """Step schedule: a factor that falls at milestones and is constant between them.
 
     Attributes:
         milestones: numbers of epochs after which the learning rate falls.

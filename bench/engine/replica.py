@@ -1,4 +1,8 @@
-"""One replica: one model with its own training rows, hyper-parameters and units. No replica axis in this module."""
+"""A replica: one model with its own training rows, hyper-parameters and standardisation.
+
+Several replicas are trained together along a leading tensor axis. The functions of this module are written for a single
+replica, without that axis.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -34,7 +38,7 @@ class Data:
     """A data set on a device, held once and shared by all replicas of a stack.
 
     Attributes:
-        x: (N, P), features in original units, float64; of images pixels, uint8.
+        x: (N, P), features in original units, float64, or the pixels of images, uint8.
         y: (N,), targets in original units, or class numbers; float64.
     """
 
@@ -49,10 +53,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Fit:
-    """One training run.
+    """Specification of one training run.
 
     Attributes:
-        rows: indices of its training rows.
+        rows: indices of the training rows.
         hparams: hyper-parameters, name -> value.
         seed: seed of initial weights, noise and the order of minibatches.
     """
@@ -63,7 +67,10 @@ class Fit:
 
 
 class Replica(NamedTuple):
-    """The part of a fit that differs between replicas. `replicas_of` gives every tensor a leading axis of R."""
+    """The tensors that differ between replicas: size, standardisation and hyper-parameters.
+
+    `replicas_of` returns them with a leading axis of length R.
+    """
 
     n_train: Tensor  # ()
     x_mean: Tensor  # (P,), float64
@@ -87,10 +94,10 @@ def replicas_of(
     Args:
         fits: R fits, with the same names of hyper-parameters.
         data: the data whose rows the fits are trained on.
-        dtype: type of everything but means and scales.
+        dtype: type of all tensors but means and scales.
         standardise_x: False leaves x in original units.
         standardise_y: False leaves y in original units.
-        channels: number of image channels, each with one mean and scale; None for one mean and scale per column of x.
+        channels: number of image channels, to standardise channel by channel; None to standardise column by column.
     """
 
     def scaling(rows: np.ndarray) -> Standardisation:
@@ -120,14 +127,17 @@ def replicas_of(
 
 
 class ReplicaModel:
-    """A method on a task, as functions of one replica. `vmap` or `bench.engine.vectorise` make functions of all.
+    """A method on a task, as functions of one replica.
+
+    `vmap` or `bench.engine.vectorise` turn these into functions of all replicas.
 
     Args:
         method: the method that trains the network.
-        task: the data set, likelihood and network.
+        task: the task, with likelihood and network.
         dtype: type of weights and arithmetic.
-        start: trained weights of all layers but the last, on the data's device; None for a random start.
-        short: the type in which updates pass through the network, if not `dtype`. Sweeps and predictions use `dtype`.
+        start: pretrained weights of all layers but the last, on the data's device; None for a random start.
+        short: data type of passes through the network during updates, such as bfloat16, if it is not `dtype`. Other
+            passes use `dtype`.
     """
 
     def __init__(
@@ -142,7 +152,7 @@ class ReplicaModel:
         self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
 
     def with_reference(self, n_rows: int) -> "ReplicaModel":
-        """Return the model with batch normalisation whose statistics come from the first `n_rows` rows of x."""
+        """Return the model with batch normalisation by the statistics of the first `n_rows` rows of x."""
         if not self.network.couples_rows:
             return self
         model = copy(self)
@@ -162,13 +172,13 @@ class ReplicaModel:
     def update(
         self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, step: Step
     ) -> tuple[Any, dict[str, Tensor]]:
-        """Return the state after an update, and the diagnostics that the method returned beside it.
+        """Return the state after an update, and the diagnostics that the method returned with it.
 
         Args:
-            replica: the fit.
+            replica: size, standardisation and hyper-parameters of the fit.
             x: (N, P), features in original units.
             y: (N,), targets in original units.
-            index: (L, M), rows of L minibatches.
+            index: (L, M), row numbers of L minibatches.
             state: state before the update.
             noise: random numbers of this update.
             step: number and phase of the update.
@@ -186,24 +196,24 @@ class ReplicaModel:
         return result if has_diagnostics else (result, {})
 
     def sweep(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
-        """Return the state after a part of an exact pass over the training rows.
+        """Return the state after one part of a pass over all training rows (`Method.sweep`).
 
         Args:
-            replica: the fit.
+            replica: size, standardisation and hyper-parameters of the fit.
             x: (N, P), features in original units.
             y: (N,), targets in original units.
-            index: (M,), rows of this part.
-            present: (M,), 1 for a row that counts and 0 for one that does not.
+            index: (M,), row numbers of this part.
+            present: (M,), 1 for a row that counts, and 0 for a padding row.
             state: state before this part.
         """
         rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
         return self.method.sweep(self._problem(replica), state, rows)
 
     def fit(self, replica: Replica, x: Tensor, y: Tensor, seed: int) -> Any:
-        """Return the posterior of a method that gets all training rows in one call.
+        """Return the posterior of a method that gets all training rows in one call (`FullBatchMethod.fit`).
 
         Args:
-            replica: the fit.
+            replica: size, standardisation and hyper-parameters of the fit.
             x: (n, P), the training rows in original units.
             y: (n,), their targets in original units.
             seed: seed of the fit.
@@ -214,7 +224,7 @@ class ReplicaModel:
             return self.method.fit(self._problem(replica), x, y, seed % SEEDS)
 
     def finish(self, replica: Replica, state: Any) -> Any:
-        """Return the posterior."""
+        """Return the posterior from the state after the last update."""
         return self.method.finish(self._problem(replica), state)
 
     def moments(self, replica: Replica, posterior: Any) -> tuple[Tensor, Tensor] | None:
@@ -222,27 +232,27 @@ class ReplicaModel:
         return self.method.moments(self._problem(replica), posterior)
 
     def diagnostics(self, replica: Replica, posterior: Any) -> dict[str, Tensor]:
-        """Return what the method reports of a trained fit: name -> tensor ().
+        """Return the method's diagnostics of a trained fit: name -> tensor ().
 
         Raises:
-            TypeError: if the method returns something else.
+            TypeError: if the method returns another type.
         """
         reported = self.method.diagnostics(self._problem(replica), posterior)
         require_scalars(f"{self.method.name}.diagnostics", reported)
         return reported
 
     def predict(self, replica: Replica, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """Return the predictive, in original units.
+        """Return the predictive at inputs x, in original target units.
 
         Args:
-            replica: the fit.
+            replica: size, standardisation and hyper-parameters of the fit.
             posterior: posterior of the fit.
             x: (n, P), features in original units.
             noise: random numbers of the samples.
-            n_samples: S; fewer samples are returned where all would be equal.
+            n_samples: S, number of weight samples; fewer are returned if all would be equal.
 
         Raises:
-            TypeError: if the method's predictive is of another type or shape, or empty.
+            TypeError: if the method's predictive has a wrong type or shape, or is empty.
         """
         x = self._standardised(replica, x)
         predictive = self.method.predict(self._problem(replica), posterior, x, noise, n_samples)

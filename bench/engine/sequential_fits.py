@@ -1,4 +1,4 @@
-"""Trained fits of a series: their predictions and diagnostics, one network at a time."""
+"""Predictions and diagnostics of large networks that were trained one after the other."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ from lockstep_bench.methods.maths.predictive import Predictive
 
 @dataclass(frozen=True)
 class SequentialFits:
-    """Fits that were trained one network after the other; see `bench.engine.trained.TrainedFits`.
+    """Trained fits whose networks were trained one after the other; implements `bench.engine.trained.TrainedFits`.
 
     Attributes:
         schedule: number of updates and minibatches of each fit.
-        series: the fits.
-        posteriors: the return value of `Method.finish`, for each of `series.members`.
-        record: diagnostics along training.
+        series: the fits and their data.
+        posteriors: the posterior (value of `Method.finish`) of each network in `series.members`.
+        record: diagnostics recorded during training.
     """
 
     schedule: Schedule
@@ -69,7 +69,7 @@ class SequentialFits:
         return replace(self, series=replace(self.series, model=self.series.model.sampling()))
 
     def moments(self) -> None:
-        """Return None: a covariance (D, D) of a large network fits no memory."""
+        """Return None, because the covariance (D, D) of a large network's weights would not fit into memory."""
         return
 
     @torch.no_grad()

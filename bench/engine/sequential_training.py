@@ -1,4 +1,4 @@
-"""Training of large networks, one after the other, by the same methods as in a stack."""
+"""Training of large networks, one after the other, with the same methods as for many small networks at once."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,24 +40,25 @@ def train_sequentially(
     in_pairs: bool = False,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> SequentialFits:
-    """Return fits of image classifiers, trained one after the other.
+    """Train image classifiers one after the other, and return the trained fits.
 
     Args:
         method: method of all fits.
         task: task of all fits.
-        data: data of all fits; held once.
+        data: data of all fits.
         fits: B fits; each trains `method.members` networks.
         schedule: schedule of all fits.
-        channels: C of the images, which are standardised channel by channel.
-        augment: changes the images of every minibatch.
-        rate: schedule of the learning rate; None for a constant one. Methods that need a constant rate keep theirs.
+        channels: number of channels of the images, which are standardised channel by channel.
+        augment: function that changes the images of every minibatch at random.
+        rate: schedule of the learning rate; None for a constant rate. It does not apply to methods that need a constant
+            rate.
         dtype: type of weights and arithmetic.
-        start: trained weights of all layers but the last, to start from; None for a random start.
-        short: the type in which minibatches pass through the network, if not `dtype`.
+        start: pretrained weights of all layers but the last, to start from; None for a random start.
+        short: data type of minibatches' passes through the network, such as bfloat16, if it is not `dtype`.
         n_recorded: largest number of evenly spaced updates at which diagnostics are recorded.
-        in_pairs: whether they are recorded at the updates of `training_record.pairs` too. They are those of the updates
-            themselves, which cost nothing: the two of a pair see different minibatches.
-        on_update: called with the number of updates done, of all networks together.
+        in_pairs: whether diagnostics are also recorded at the updates of `training_record.pairs`. Unlike in stacked
+            training, the two updates of a pair see different minibatches.
+        on_update: called with the number of updates done so far, over all networks.
 
     Raises:
         TypeError: if an update returns diagnostics that are not tensors of shape ().

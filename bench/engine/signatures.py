@@ -1,4 +1,4 @@
-"""Structure, shapes and types of a method's state, which no update may change."""
+"""Check that an update does not change the structure, shapes and types of a method's state."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ NO_TENSOR = "no tensor"
 
 
 def signature(state: Any) -> dict[str, str]:
-    """Return each leaf of a pytree by its place: {".weights": "torch.float32 (41,)"}."""
+    """Return type and shape of each leaf of a pytree, by the leaf's path: {".weights": "torch.float32 (41,)"}."""
     return {keystr(path): _words(leaf) for path, leaf in tree_flatten_with_path(state)[0]}
 
 
 def require_equal(method: str, before: Any, after: Any) -> None:
-    """Raise TypeError if the state after an update has another structure, or other shapes or types, than before.
+    """Raise TypeError if an update has changed the structure, the shapes or the types of the state.
 
     Args:
         method: name of the method.
         before: state that `update` got.
-        after: state that it returned.
+        after: state that `update` returned.
     """
     given, returned = signature(before), signature(after)
     if given == returned:

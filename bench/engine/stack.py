@@ -1,8 +1,9 @@
-"""A stack: the fits of one method and task as replicas that advance together.
+"""A stack: the fits of one method on one task, whose networks are trained together along a tensor axis.
 
-Every fit is one replica, and every member of an ensemble is one. Each has its own training rows, standardisation,
-hyper-parameters, order of minibatches and noise. The data matrix is held once. A fit in a stack equals the same fit
-trained alone, up to rounding, because nothing that a replica consumes depends on other replicas.
+Each network in a stack is called a replica. A fit is one replica, or one for each member of an ensemble. Each replica
+has its own training rows, standardisation, hyper-parameters, order of minibatches and random numbers. The data matrix
+is held once. A fit in a stack equals the same fit trained alone, up to rounding, because replicas do not depend on one
+another.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +34,8 @@ class Stack:
     Attributes:
         model: the method on its task, as functions of one replica.
         data: data that all replicas share.
-        members: the fit and the number of the ensemble's member of each replica, a fit's members adjacent.
-        replicas: what differs between replicas; every tensor has a leading axis of R.
+        members: for each replica its fit, and its number as a member of an ensemble; members of a fit are adjacent.
+        replicas: size, standardisation and hyper-parameters of all replicas; tensors have a leading axis of length R.
         parallel: whether `vmap` computes all replicas at once; otherwise one follows the other.
     """
 
@@ -48,15 +49,15 @@ class Stack:
     def of(cls, model: ReplicaModel, data: Data, fits: Sequence[Fit], *, standardise: bool, parallel: bool) -> "Stack":
         """Return the stack of fits, R = B x `Method.members` replicas.
 
-        A parallel stack of one replica is padded to two: a batch of one uses other kernels, and results would differ
-        in the last bit.
+        A parallel stack of one replica is padded to two. A batch of one would use other kernels, and results would
+        differ in the last bit.
 
         Args:
             model: model of all fits.
             data: data of all fits.
             fits: B fits.
             standardise: False leaves x and y in original units.
-            parallel: see the attribute.
+            parallel: whether `vmap` computes all replicas at once.
         """
         members = [(fit, member) for fit in fits for member in range(model.method.members)]
         if parallel and len(members) == 1:
@@ -72,7 +73,7 @@ class Stack:
 
     @property
     def n_different(self) -> int:
-        """Replicas without the one that fills up a stack of one."""
+        """Number of replicas, without the copy that pads a stack of one replica to two."""
         return 1 if len(self.members) == 2 and self.members[0] is self.members[1] else len(self.members)
 
     def first(self, count: int) -> "Stack":
@@ -81,21 +82,21 @@ class Stack:
         return replace(self, members=self.members[chosen], replicas=tree_map(itemgetter(chosen), self.replicas))
 
     def vectorise(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of one replica as a function of all, over a leading axis of every argument."""
+        """Turn a function of one replica into a function of all, over a leading axis of every argument."""
         return vmap(function) if self.parallel else one_by_one(function)
 
     def noise(self, purpose: str, length: int) -> RandomStream:
-        """Return the stream of noise (R, `length`) that serves a purpose: "init", "update" or "predict"."""
+        """Return the stream of random numbers (R, `length`) for a purpose: "init", "update" or "predict"."""
         return RandomStream(self._seeds(purpose), length, self.model.dtype, self.data.x.device)
 
     def noise_length(self, step: Callable[[Noise], Any]) -> int:
-        """Return how many random numbers a step of one replica draws."""
+        """Return how many random numbers the function `step` of one replica draws."""
         gauge = NoiseGauge(self.model.dtype, self.data.x.device)
         step(gauge)
         return gauge.used
 
     def minibatches(self, schedule: Schedule) -> Iterator[np.ndarray]:
-        """Yield for some updates after the other the rows (U, R, L, M) of every replica's L minibatches."""
+        """Yield the row numbers (U, R, L, M) of every replica's L minibatches, for the next U updates at a time."""
         n_updates = schedule.plan.n_updates
         if self.model.method.full_batch:
             rows = self._all_rows(schedule.minibatch)
@@ -126,5 +127,5 @@ class Stack:
 
 
 def side_by_side(rows: Sequence[np.ndarray], length: int) -> np.ndarray:
-    """Return index arrays as one array (B, length); shorter ones are filled up with their first index."""
+    """Return B index arrays as one array (B, length); shorter ones are padded with their first index."""
     return np.stack([np.concatenate([index, np.full(length - len(index), index[0])]) for index in rows])

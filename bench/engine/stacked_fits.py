@@ -1,4 +1,4 @@
-"""Trained fits of a stack: their predictions, moments and diagnostics."""
+"""Predictions, moments and diagnostics of fits that were trained together as a stack."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ PREDICTIVE_NUMBERS = 1 << 15  # samples x points x replicas evaluated at once, t
 
 @dataclass(frozen=True)
 class StackedFits:
-    """Fits that were trained as a stack; see `bench.engine.trained.TrainedFits`.
+    """Trained fits whose networks were trained together; implements `bench.engine.trained.TrainedFits`.
 
     Attributes:
         fits: the B fits.
-        schedule: number of updates and minibatches of each.
-        stack: their R replicas.
-        posterior: the return value of `Method.finish`, every tensor with a leading axis of R, a fit's members adjacent.
-        record: diagnostics along training.
+        schedule: number of updates and minibatches of each fit.
+        stack: the R networks (replicas) of the fits.
+        posterior: the value of `Method.finish` for all replicas; tensors have a leading axis of length R.
+        record: diagnostics recorded during training.
         execution: how the fits were trained, one of `shared.schema.EXECUTIONS`.
     """
 

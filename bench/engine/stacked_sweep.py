@@ -1,4 +1,4 @@
-"""One exact pass of a stack over its training rows, for methods that need more than minibatches."""
+"""One pass of a stack of networks over all training rows, for methods that need more than minibatches."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def sweep(stack: Stack, state: Any) -> Any:
     """Return the state after `Method.sweep` has seen every training row of each replica once.
 
     Args:
-        stack: R replicas.
-        state: state after the last update; every tensor has a leading axis of R.
+        stack: R replicas (networks that are trained together).
+        state: state after the last update; every tensor has a leading axis of length R.
     """
     rows = [fit.rows for fit, _ in stack.members]
     longest = max(map(len, rows))

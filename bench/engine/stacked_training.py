@@ -1,4 +1,4 @@
-"""Training of a stack: R replicas advance together, one update after the other."""
+"""Training of a stack: R networks (replicas) are trained together, each update for all at once."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
@@ -44,28 +44,28 @@ def train_stacked(
     in_pairs: bool = False,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> StackedFits:
-    """Return the fits, trained together.
+    """Train fits of one method on one task together, and return the trained fits.
 
     Args:
         method: method of all fits.
         task: task of all fits.
-        data: data of all fits; held once.
-        fits: B fits; they become R = B x `method.members` replicas.
+        data: data of all fits.
+        fits: B fits; they become R = B x `method.members` networks (replicas).
         schedule: schedule of all fits.
         standardise: False leaves x and y in original units.
-        execution: "native" compiles the loop over updates (`bench.native`). Where that cannot be or would not pay, it
-            is "captured" instead: the update's graph is captured once, and replayed (`bench.engine.graph_capture`).
-            "eager" does neither, and stands for both where an update has more than 32 phases.
+        execution: "native" compiles the loop over updates (`bench.native`). "captured" captures the graph of an update
+            once and replays it (`bench.engine.graph_capture`). It replaces "native" where compilation is impossible or
+            would not pay. "eager" does neither; it replaces both if `Method.phase` has more than 32 values.
         dtype: type of weights and arithmetic.
-        stacked: False trains one replica after the other, without `vmap` and eagerly.
-        n_recorded: largest number of evenly spaced updates at which diagnostics are recorded. The other updates do not
-            compute them, unless they are eager, and the numbers of the state do not depend on it.
-        in_pairs: whether they are recorded in pairs too, for the convergence of the objective (`TrainingRecord`).
-        on_update: called with the number of the last update that is done, now and then: one call may report hundreds.
+        stacked: False trains one replica after the other, eagerly and without `vmap`.
+        n_recorded: largest number of evenly spaced updates at which diagnostics are recorded. Other updates skip their
+            computation, except in eager mode. Recording does not change the training.
+        in_pairs: whether diagnostics are also recorded at pairs of updates, to judge convergence (`TrainingRecord`).
+        on_update: called now and then with the number of the last finished update; one call may report hundreds.
 
     Raises:
-        TypeError: if an update returns a state of another structure, or of other shapes or types, than it got, or
-            diagnostics that are not tensors of shape ().
+        TypeError: if an update changes the state's structure, shapes or types, or returns diagnostics that are not
+            tensors of shape ().
     """
     full_batch = isinstance(method, FullBatchMethod)
     parallel = stacked and not full_batch
@@ -150,16 +150,17 @@ def _initial_state(stack: Stack) -> Any:
 def segments(
     phases: Sequence[Hashable], first: int, count: int, wants: Callable[[int], bool], at_once: int
 ) -> Iterator[slice]:
-    """Yield stretches of updates that one call can make, as slices of `count` updates from number `first`.
+    """Divide updates into stretches that one call can make, and yield these as slices.
 
-    A stretch has one phase, and ends before an update that is recorded.
+    A slice counts from update number `first`. The updates of a stretch have the same phase, and a stretch ends before
+    an update whose diagnostics are recorded.
 
     Args:
-        phases: phases of all updates, from number 1.
-        first: number of the first update.
-        count: number of updates.
-        wants: whether an update is recorded.
-        at_once: the most updates of a stretch.
+        phases: phases of all updates, from update number 1.
+        first: number of the first update to divide.
+        count: number of updates to divide.
+        wants: returns whether diagnostics of an update are recorded.
+        at_once: largest number of updates in a stretch.
     """
     start = 0
     for place in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""Microseconds that an update of one network takes, in a stack or alone."""
+"""Measurement of the time per update of one network, alone or among many that are trained together."""
 
 import time
 from collections.abc import Callable
@@ -30,12 +30,12 @@ ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured
 
 @dataclass(frozen=True)
 class TimedFit:
-    """A fit to synthetic data whose updates are timed.
+    """Sizes of a network and of synthetic data, for which the time of updates is measured.
 
     Attributes:
-        hidden: units of each hidden layer.
-        batch_size: M.
-        n_rows: N, of the training data.
+        hidden: number of units of each hidden layer.
+        batch_size: M, rows per minibatch.
+        n_rows: N, number of training rows.
         predicted_noise: whether the network has a second output, the log variance of the noise.
     """
 
@@ -56,17 +56,17 @@ class TimedFit:
         return Task("synthetic", likelihood, self.network)
 
     def schedule(self, method: Method, n_updates: int) -> Schedule:
-        """Return a schedule of `n_updates` updates, even if the method has a length of its own."""
+        """Return a schedule with exactly `n_updates` updates, even for a method that sets its own number."""
         return Schedule.exactly(method, self.n_rows, self.batch_size, n_updates)
 
     def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
-        """Return the number of updates by which the longer training of a stack exceeds the shorter one."""
+        """Return the number of updates to time: the difference in length between a longer and a shorter training."""
         steps = min(model_steps, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
         fewest = min(MIN_UPDATES, max(8, steps))
         return min(MAX_UPDATES, max(fewest, steps // n_replicas))
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (N, P) and targets (N,)."""
+        """Return the synthetic data: features (N, P) and targets (N,)."""
         x = np.random.default_rng(0).standard_normal((self.n_rows, N_FEATURES))
         return x, x.sum(axis=1)
 
@@ -77,9 +77,8 @@ UCI_SIZED = TimedFit()
 def clock_for(device: str) -> Callable[[], float]:
     """Return a function that reads a clock in seconds.
 
-    With one thread on the CPU, it is the computing time of the process, which other processes change less than time on
-    the wall: in two runs beside other work, one of which got a third to a half of its core, the latter differed by a
-    factor of 2 to 3.
+    With one thread on the CPU, the clock measures the CPU time of the process. Other processes on the machine change
+    CPU time less than wall-clock time, which can differ by a factor of 2 to 3 between runs on a busy machine.
     """
     if device != "cpu":
         return _synchronised
@@ -95,16 +94,17 @@ def microseconds(
     model_steps: int = MODEL_STEPS,
     fit: TimedFit = UCI_SIZED,
 ) -> float:
-    """Return the microseconds of one update of one network on synthetic data.
+    """Return the time of one update of one network on synthetic data, in microseconds.
 
     Args:
-        method: the method to time, with random hyper-parameters of its search space.
-        n_replicas: R; of an ensemble of m members, rounded down to a multiple of m, but at least m.
+        method: the method to time, with random hyper-parameters from its search space.
+        n_replicas: R, number of networks that are trained together. For an ensemble of m members it is rounded down to
+            a multiple of m, but is at least m.
         execution: see `bench.engine.stacked_training.train_stacked`; None for its default, as in a run.
         device: cpu, cuda or cuda:N.
-        stacked: False trains one replica after the other.
-        model_steps: approximate number of updates that are timed, summed over the replicas of a stack.
-        fit: the fit whose updates are timed.
+        stacked: False trains one network after the other.
+        model_steps: approximate number of updates that are timed, summed over all networks.
+        fit: sizes of the network and the data.
     """
     stacked = stacked and method.stackable
     n_fits = max(1, n_replicas // method.members)

@@ -1,4 +1,4 @@
-"""Interface of trained fits, which stacked and sequential training share."""
+"""Interface of trained fits, which stacked and sequential training have in common."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -30,26 +30,26 @@ class TrainedFits(Protocol):
 
     @property
     def record(self) -> TrainingRecord:
-        """Diagnostics along training, and the time that computing them took."""
+        """Diagnostics recorded during training, and the time that computing them took."""
 
     @property
     def execution(self) -> str:
-        """The way in which the fits were trained, one of `shared.schema.EXECUTIONS`."""
+        """How the fits were trained, for example natively compiled: one of `shared.schema.EXECUTIONS`."""
 
     @property
     def n_parameters(self) -> int:
-        """Numbers stored in one fit's posterior, all members together."""
+        """Number of parameters in the posterior of one fit, summed over the members of an ensemble."""
 
     @property
     def n_weights(self) -> int:
         """D, the number of weights of the network."""
 
     def predict(self, rows: Sequence[np.ndarray], n_samples: int, x: Tensor | None = None) -> Iterator[Predictive]:
-        """Yield each fit's predictive at its own rows, members pooled.
+        """Yield the predictive of each fit at its own rows; the members of an ensemble are pooled.
 
         Args:
-            rows: one index array per fit.
-            n_samples: S, samples per fit; an ensemble of m members draws ceil(S / m) from each.
+            rows: row numbers at which each fit predicts, one array per fit.
+            n_samples: S, samples per fit; an ensemble of m members draws ceil(S / m) samples from each.
             x: (N', P), the inputs that `rows` index; by default those of the training data.
 
         Yields:
@@ -57,16 +57,16 @@ class TrainedFits(Protocol):
         """
 
     def sampling(self) -> "TrainedFits":
-        """Return the same fits. They predict with weight samples even if `mean_network` is true (`Method.sampling`)."""
+        """Return the same fits, which then predict with weight samples even if `mean_network` is true."""
 
     def moments(self) -> list[tuple[Tensor, Tensor]] | None:
         """Return mean (D,) and covariance (D, D) of each fit's weights; None where there is no closed form."""
 
     def diagnostics(self) -> list[dict[str, float]]:
-        """Return what the method reports of each final fit, averaged over its members: name -> value."""
+        """Return the method's diagnostics of each trained fit, averaged over its members: name -> value."""
 
     def training_diagnostics(self) -> list[dict[str, Trace]]:
-        """Return what the method's updates reported of each fit, averaged over its members: name -> trace.
+        """Return the diagnostics of each fit during training, averaged over its members: name -> trace.
 
-        Only fits that were trained with `n_recorded` have traces.
+        A trace holds the recorded updates and values. Only fits that were trained with `n_recorded` have traces.
         """

@@ -1,4 +1,4 @@
-"""Diagnostics along training: which updates are recorded, and the values that the method reported there."""
+"""Recording of a method's diagnostics during training: at which updates, and with which values."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,20 +17,19 @@ Inputs = TypeVar("Inputs")
 
 
 class Trace(NamedTuple):
-    """A diagnostic of one fit along its training."""
+    """Values of one diagnostic of one fit during training."""
 
     updates: np.ndarray  # (U,), numbers of the recorded updates, 1 for the first
     values: np.ndarray  # (U,), float64
 
 
 class TrainingRecord:
-    """The diagnostics that a method's updates returned beside the state, at evenly spaced updates.
+    """Record of the diagnostics that a method's updates return, such as the objective, at evenly spaced updates.
 
     Args:
-        n_updates: updates of each fit.
-        n_recorded: largest number of updates at which diagnostics are recorded; 0 for none. The last update is among
-            them.
-        in_pairs: whether they are recorded at the updates of `pairs` too.
+        n_updates: number of updates of each fit.
+        n_recorded: largest number of updates at which diagnostics are recorded, the last update included; 0 for none.
+        in_pairs: whether diagnostics are also recorded at the updates of `pairs`.
 
     Attributes:
         seconds: time that the computation of diagnostics has added to the training.
@@ -50,10 +49,10 @@ class TrainingRecord:
         return update in self._recorded
 
     def inputs(self, update: int, drawn: Callable[[], Inputs]) -> Inputs:
-        """Return the minibatches and random numbers at which diagnostics of an update are computed.
+        """Return the minibatches and random numbers with which the diagnostics of an update are computed.
 
-        Those of the later update of a pair are the earlier one's. A difference between the two is then a change of the
-        state, and not of the minibatch.
+        The later update of a pair uses those of the earlier one. The difference between the two values is then due to
+        the state, not to the minibatch.
 
         Args:
             update: a recorded update, 1 for the first.
@@ -69,22 +68,23 @@ class TrainingRecord:
 
     @contextmanager
     def timed(self, device: torch.device) -> Iterator[None]:
-        """Add the time of the block to `seconds`."""
+        """Add the duration of the `with` block to `seconds`."""
         started = now(device)
         yield
         self.seconds += now(device) - started
 
     def add(self, update: int, diagnostics: Mapping[str, Tensor]) -> None:
-        """Record diagnostics of several networks (R,), or of the next network ()."""
+        """Record the diagnostics of an update, for several networks (R,), or for the next of several networks ()."""
         for name, values in diagnostics.items():
             self._values.setdefault(name, {}).setdefault(update, []).append(values.reshape(-1))
 
     def traces(self, n_fits: int, members: int) -> list[dict[str, Trace]]:
-        """Return the traces of each fit, by the diagnostic's name, averaged over the members of an ensemble.
+        """Return the recorded values of each fit, by the diagnostic's name, averaged over the members of an ensemble.
 
         Args:
-            n_fits: B.
-            members: networks per fit, m. The first B x m networks are those of the fits, a fit's members adjacent.
+            n_fits: B, number of fits.
+            members: m, number of networks per fit. The first B x m recorded networks belong to the fits, in order; any
+                further network is padding.
         """
         traces: list[dict[str, Trace]] = [{} for _ in range(n_fits)]
         for name, by_update in self._values.items():
@@ -96,7 +96,7 @@ class TrainingRecord:
 
 
 def pairs(n_updates: int) -> dict[int, int]:
-    """Return updates of the last tenth of training, evenly spaced, each with the update a tenth of training before."""
+    """Return evenly spaced updates in the last tenth of training, each with the update a tenth of training before."""
     tenth = n_updates // PAIRS_APART
     later = np.linspace(n_updates, n_updates - tenth + 1, min(MOST_PAIRS, tenth)).round().astype(int)
     return {update: update - tenth for update in later.tolist()}
@@ -106,8 +106,8 @@ def require_scalars(hook: str, diagnostics: object) -> None:
     """Raise TypeError unless diagnostics of one network are a dictionary: name -> tensor () of a floating type.
 
     Args:
-        hook: the function of a method that returned them, as "map.update".
-        diagnostics: what it returned.
+        hook: name of the method's function that returned the diagnostics, such as "map.update".
+        diagnostics: the value that it returned.
     """
     wanted = f"{hook} must return diagnostics as a dictionary of names and tensors of shape () and a floating type"
     if not isinstance(diagnostics, dict):

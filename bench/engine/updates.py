@@ -1,4 +1,4 @@
-"""The update of all replicas of a stack as a function of tensors, and its graph that is captured once and replayed."""
+"""The update of a stack's networks as a function of tensors, and the replay of its captured graph."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -22,11 +22,11 @@ from lockstep_bench.methods.problem import Step
 
 
 class UpdateNeeds(NamedTuple):
-    """Random numbers and diagnostics of one replica's update in a phase.
+    """Number of random numbers of an update of one network, and whether it returns diagnostics.
 
     Attributes:
-        noise_length: random numbers that it draws.
-        has_diagnostics: whether the method reports any.
+        noise_length: number of random numbers that the update draws.
+        has_diagnostics: whether the update returns diagnostics.
     """
 
     noise_length: int
@@ -34,17 +34,17 @@ class UpdateNeeds(NamedTuple):
 
 
 def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> UpdateNeeds:
-    """Return what an update draws and reports, by making one.
+    """Make one update on trial, and return how many random numbers it draws and whether it returns diagnostics.
 
     Args:
-        stack: R replicas.
+        stack: R replicas (networks that are trained together).
         state: state of all replicas.
-        index: (L, M), rows of one replica's minibatches.
-        phase: the return value of `Method.phase`.
+        index: (L, M), row numbers of one replica's minibatches.
+        phase: value of `Method.phase` for the update.
 
     Raises:
-        TypeError: if the update returns a state of another structure, or of other shapes or types, than it got, or
-            diagnostics that are not tensors of shape ().
+        TypeError: if the update changes the state's structure, shapes or types, or returns diagnostics that are not
+            tensors of shape ().
     """
     model, data = stack.model, stack.data
     # A copy, because a model of another library may change in place.
@@ -58,12 +58,12 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Update
 
 
 class Update:
-    """The update of all replicas in one phase, as a function of leaves: eagerly, with all checks.
+    """The update of all replicas in one phase, as a function of flat lists of tensors, run eagerly with all checks.
 
     Args:
-        stack: R replicas.
-        phase: the return value of `Method.phase`.
-        structure: pytree structure of the state.
+        stack: R replicas (networks that are trained together).
+        phase: value of `Method.phase` for these updates.
+        structure: pytree structure of the state, whose leaves are the tensors.
     """
 
     def __init__(self, stack: Stack, phase: Hashable, structure: TreeSpec):
@@ -93,19 +93,19 @@ class Update:
 
 
 class ReplayedTraining:
-    """Updates of a stack, one after the other: eagerly, or by replaying a graph that is captured at the first update.
+    """Makes the updates of a stack, eagerly or by replaying a graph that is captured at the first update.
 
     On a GPU the graph is replayed several updates at a time, see `bench.engine.cuda_loop`.
 
     Args:
-        stack: R replicas.
+        stack: R replicas (networks that are trained together).
         state: state before the first update.
         noise: random numbers of all updates.
         updates: the update of each phase.
-        captured: whether graphs are captured.
+        captured: whether graphs are captured and replayed.
 
     Attributes:
-        at_once: the most updates that one call of `advance` should make.
+        at_once: largest number of updates that one call of `advance` should make.
     """
 
     def __init__(
@@ -119,22 +119,22 @@ class ReplayedTraining:
         self._drawn: list[Tensor] = []
 
     def state(self) -> Any:
-        """Return the present state; every tensor has a leading axis of R."""
+        """Return the current state of all replicas; every tensor has a leading axis of length R."""
         return tree_unflatten(self._leaves, self._structure)
 
     def next_noise(self) -> Tensor:
-        """Return the noise (R, T) of the next update."""
+        """Return the random numbers (R, T) of the next update."""
         if not self._drawn:
             self._drawn.append(next(self._noise))
         return self._drawn[0]
 
     def advance(self, phase: Hashable, rows: np.ndarray, first_update: int) -> None:
-        """Make updates of one phase.
+        """Make U updates that belong to one phase.
 
         Args:
-            phase: what `Method.phase` returned for each of them.
-            rows: (U, R, L, M), rows of the minibatches of U updates.
-            first_update: number of the first.
+            phase: value of `Method.phase` for all of these updates.
+            rows: (U, R, L, M), row numbers of the minibatches of each update and replica.
+            first_update: number of the first of these updates, from 1.
         """
         index, noise = self._stack.index(rows), list(self._taken(len(rows)))
         numbers = range(first_update, first_update + len(rows))
@@ -160,5 +160,5 @@ class ReplayedTraining:
 
 
 def has_graphs(device: torch.device) -> bool:
-    """Return whether a device replays graphs of several updates."""
+    """Return whether a device can replay CUDA graphs of several updates."""
     return device.type == "cuda"

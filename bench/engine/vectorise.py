@@ -1,6 +1,6 @@
-"""Turns a function of one model into a function of R replicas, computed one after the other.
+"""Loop over networks with the interface of `torch.func.vmap`: a function of one network becomes a function of R.
 
-`torch.func.vmap` computes all replicas at once. `one_by_one` has the same interface and needs no transform.
+`torch.func.vmap` computes all networks (replicas) at once. `one_by_one` computes one after the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from lockstep_bench.bench.engine.private_torch import tree_leaves, tree_map
 
 
 def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` over a leading axis of every argument, called for one replica after the other.
+    """Return a function that maps `function` over a leading axis of every argument, one replica after the other.
 
     Args:
         function: maps pytrees of one replica to a pytree.
@@ -34,10 +34,10 @@ def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class PerReplica:
-    """A leaf that is not a tensor, such as the model of another library, for each replica.
+    """Objects other than tensors, such as models of another library, one for each replica; a leaf of a pytree.
 
     Args:
-        items: one per replica.
+        items: the objects, one per replica.
     """
 
     def __init__(self, items: Sequence[Any]):
@@ -51,7 +51,7 @@ class PerReplica:
 
 
 def replica_of(leaf: Tensor | PerReplica, number: int = 0) -> Any:
-    """Return one replica's part of a leaf of a stacked pytree."""
+    """Return the part of a stacked leaf that belongs to replica `number`."""
     return leaf[number]
 
 

@@ -1,1 +1,4 @@
-"""The machine, the process, its memory and the provenance of results. Imports nothing else of `bench`."""
+"""Information on the machine, the process, its memory, and the provenance of results.
+
+Imports allowed here: nothing else of `bench`.
+"""

@@ -6,7 +6,7 @@ import torch
 
 
 def now(device: torch.device) -> float:
-    """Return the seconds of a clock, after the device has finished all work."""
+    """Return the time of a clock in seconds, after the device has finished all queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()

@@ -1,7 +1,7 @@
-"""A hash of the source code that a number depends on.
+"""A hash of the source code on which a result depends.
 
-Every commit to a page or a test changes the revision of the code, and no number. This hash changes with the code of
-some modules and of all that they import, so that results of equal hashes may be mixed.
+Most commits, for example to a page or a test, change no result. This hash changes only with the code of some modules
+and of the modules that these import. Results with equal hashes may therefore be compared with each other.
 """
 
 import ast
@@ -31,12 +31,12 @@ def code_identity(modules: Iterable[str], facts: str = "") -> str:
     """Return a hash of `facts` and of the source of `modules` and of every module that they import.
 
     The imports are followed through `PACKAGES`, also those inside functions, except those only for type checking. An
-    import from a package's `__init__.py` leads to the module that defines the name. Modules in `PASSED_OVER` do not
-    count, nor does what only they import. Of other packages only those modules count that are in `modules`. The sources
-    are parsed, not imported.
+    import from a package's `__init__.py` is followed to the module that defines the name. Modules in `PASSED_OVER`, and
+    modules that only these import, are ignored. From other packages, only the modules named in `modules` are included.
+    The sources are parsed, not imported.
 
-    Docstrings, comments, layout and the annotations of functions do not count. Versions of Python may write the same
-    code differently, so a hash may change with Python's minor version.
+    Docstrings, comments, layout and annotations of functions do not change the hash. Versions of Python may write the
+    same code differently, so a hash may change with Python's minor version.
 
     Args:
         modules: A tuple of names, such as ("lockstep_bench.methods.vifa", "lockstep_bench.datasets.tabular.uci").
@@ -174,7 +174,7 @@ def _file(name: str) -> Path | None:
 
 
 def folder_of(package: str) -> Path:
-    """Return the folder of one of `PACKAGES`."""
+    """Return the folder that contains the source of one of `PACKAGES`."""
     spec = find_spec(ONE_NAME + package)
     assert spec is not None
     assert spec.submodule_search_locations is not None

@@ -16,8 +16,8 @@ class Machine(NamedTuple):
     """Resources that this process may use.
 
     Attributes:
-        cores: CPU cores.
-        free_bytes: main memory that is still free, by the limits of the machine and of the process's control groups.
+        cores: number of CPU cores.
+        free_bytes: free main memory, under the limits of the machine and of the process's Linux control groups.
     """
 
     cores: int
@@ -25,7 +25,7 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """Return the resources that are free now."""
+    """Return the number of CPU cores that this process may use, and the main memory that is free now."""
     import joblib
     import psutil
 
@@ -33,10 +33,10 @@ def this_machine() -> Machine:
 
 
 def memory_kills(counters: Path = VMSTAT) -> int:
-    """Return how many processes Linux has killed because memory, or that of a control group, ran out; else 0.
+    """Return how many processes Linux has killed for lack of memory since the machine started; 0 on other systems.
 
     Args:
-        counters: file of the kernel's counters.
+        counters: file with the kernel's counters.
     """
     try:
         lines = counters.read_text().splitlines()
@@ -46,9 +46,9 @@ def memory_kills(counters: Path = VMSTAT) -> int:
 
 
 def free_of_cgroups(root: Path = CGROUPS, groups: Path = PROCESS_CGROUPS) -> list[int]:
-    """Return the free memory of each control group of this process that has a limit, bytes.
+    """Return the free memory in bytes of each Linux control group of this process that has a memory limit.
 
-    A group's file cache counts as free.
+    Memory that a group uses as file cache counts as free.
 
     Args:
         root: mount point of the control groups.
@@ -82,9 +82,9 @@ def _free_bytes_in(folder: Path, limit: str, used: str, cache: str) -> int | Non
 
 
 def gpu_names(devices: list[str]) -> list[str]:
-    """Return the names of torch devices such as "cuda:0" in the terms of CUDA_VISIBLE_DEVICES.
+    """Return the values for CUDA_VISIBLE_DEVICES that select torch devices such as "cuda:0".
 
-    The names are those that the variable has already, or else the devices' numbers.
+    These are the names in the variable's current value, if it is set, and otherwise the devices' numbers.
     """
     shown = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     numbers = [int(device.removeprefix("cuda:")) for device in devices]

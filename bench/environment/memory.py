@@ -1,4 +1,4 @@
-"""Peak memory of a piece of work."""
+"""Measurement of peak memory, on CPU and GPU."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +14,7 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset_peak(device: torch.device) -> None:
-    """Reset the peak of `peak_mib`; does nothing for CPU memory outside Linux."""
+    """Reset the peak that `peak_mib` returns; does nothing for CPU memory on other systems than Linux."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     else:
@@ -25,8 +25,8 @@ def reset_peak(device: torch.device) -> None:
 def peak_mib(device: torch.device) -> float:
     """Return the peak memory since `reset_peak`, MiB.
 
-    On a GPU this is allocated memory, on a CPU the resident memory of this process. On Windows the peak is that of the
-    whole life of the process; on macOS, which keeps no peak, the current value is returned.
+    On a GPU this is the memory of tensors, on a CPU the resident memory of this process. On Windows it is the peak
+    since the process started. On macOS, which keeps no peak, it is the current memory.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
@@ -38,7 +38,7 @@ def peak_mib(device: torch.device) -> float:
 
 
 def peak_during(call: Callable[[], Any], device: torch.device) -> tuple[Any, int]:
-    """Return the result of `call` and the peak bytes of tensors that it allocated on top of existing ones.
+    """Run `call`; return its result and the peak memory in bytes of the tensors that it allocated.
 
     torch's CPU allocator keeps no count; there the peak is computed from the profiler's record of allocations.
     """

@@ -14,7 +14,7 @@ PACKAGES = ("torch", "numpy", "optuna", "scikit-learn", "lockstep-bench")
 
 
 class Revision(NamedTuple):
-    """The code that ran: a git commit (or "unversioned") and whether tracked files of code differed from it."""
+    """The version of the code that ran: a git commit (or "unversioned"), and whether code files differed from it."""
 
     commit: str
     dirty: bool | None

@@ -1,6 +1,9 @@
-"""Tune, fit and score one kind of cell: predictions, posteriors, images, streams.
+"""Evaluation: tuning, training and scoring of methods on splits of a data set.
 
-An `assignment` says what is to be learned, and `fits` on which rows. A `trainer` trains, the tuner of `search` chooses
-hyper-parameters, and a scorer (`scoring`) judges. Each kind of cell has a module that makes these of an assignment, and
-`tuned` runs them. Imports `bench.engine`, `bench.evaluation.tuning`, `bench.reference` and `bench.metrics`.
+A cell is one method on one split. The module `assignment` defines which cells are evaluated together, and `fits` their
+training rows. `trainer` trains, `search` tunes hyper-parameters, and scorers (`scoring`) compute metrics. There are
+four kinds of evaluation, each with its own module: by predictions on tables, by comparison with a reference posterior,
+on images, and on streams of vectors. `tuned` runs an evaluation.
+
+Imports allowed here: `bench.engine`, `bench.evaluation.tuning`, `bench.reference` and `bench.metrics`.
 """

@@ -1,4 +1,4 @@
-"""The assignment of an evaluation: a method on splits of a data set, which are cells of a run or arrays in memory."""
+"""The assignment of an evaluation: which method is trained on which splits of which data set."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ from lockstep_bench.shared.protocol import Protocol
 
 @dataclass(frozen=True)
 class Assignment:
-    """A method or an estimator, and the splits of a data set that it is trained on side by side.
+    """A method (or an estimator of streams), and the splits of a data set on which it is trained side by side.
 
-    Methods take a split by `place`, its index in `seeded`.
+    The argument `place` of the functions below is the index of a split in `seeded`.
 
     Attributes:
         source: Description of the data set.
-        dataset: Its arrays and splits.
-        suite: Suite that the networks are of.
+        dataset: Arrays and splits of the data set.
+        suite: Name of the suite, which determines the network.
         method_name: Name of the method, or of the estimator.
         protocol: Budget of tuning and training.
-        seeded: The splits.
+        seeded: Numbers and seeds of the splits.
         device: The torch device that fits are trained on.
         data_dir: Data folder for further sets; None for the default.
-        stack_rows: Largest number of replicas that train at a time.
+        stack_rows: Largest number of networks that are trained together.
     """
 
     source: Source
@@ -50,12 +50,12 @@ class Assignment:
 
     @classmethod
     def of(cls, job: Job, device: torch.device, loaded: tuple[Source, Dataset] | None = None) -> Self:
-        """Return the assignment of a job.
+        """Return the assignment (method, data set and splits) of a job, whose cells differ only in their split.
 
         Args:
-            job: The cells.
+            job: The job.
             device: The torch device that fits are trained on.
-            loaded: The data set and its description, where it is not registered.
+            loaded: The description and the arrays of the data set, if it is not registered.
         """
         first = job.cells[0]
         source, dataset = loaded or (datasets.entry(first.dataset), datasets.load(first.dataset, job.data_dir))
@@ -71,7 +71,7 @@ class Assignment:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """The task that the suite makes of the data set for each split."""
+        """The task (likelihood and network) for each split."""
         return [
             task_from(source_of_split(self.source, self.dataset, each.number), self.suite, self.protocol)
             for each in self.seeded
@@ -79,16 +79,16 @@ class Assignment:
 
     @cached_property
     def method(self) -> Method:
-        """The method, as it is used on the task."""
+        """The method, adapted to the task."""
         return method_for(self.method_name, self.tasks[0])
 
     def space(self, place: int, without: Collection[str] = ()) -> dict[str, BaseDistribution]:
-        """Return the search space of the method on a split, without some hyper-parameters."""
+        """Return the search space of the method on a split, without the hyper-parameters in `without`."""
         whole = space_of(self.method, self.tasks[place], self.protocol)
         return {name: distribution for name, distribution in whole.items() if name not in without}
 
     def facts(self, place: int) -> DataFacts:
-        """Return the sizes and fingerprints of a split."""
+        """Return the numbers of rows and the checksums of a split, which are stored with its result."""
         split = self.splits[place]
         return DataFacts(
             task=self.source.task,
@@ -100,5 +100,5 @@ class Assignment:
         )
 
     def name(self, place: int) -> str:
-        """Return the name of split `seeded[place]` in the files of reference posteriors: "yacht-split03"."""
+        """Return the name of split `seeded[place]` that files of reference posteriors have: "yacht-split03"."""
         return f"{self.source.name}-split{self.seeded[place].number:02d}"

@@ -2,8 +2,8 @@
 
     ELBO / N = E_q[1/N sum_n log p(y_n | x_n, theta)] - KL(q || p) / N
 
-The expectation is taken over the same number of weight samples, at the same training examples, whatever objective a
-method has. Bounds of different approximations can therefore be compared.
+For all methods, the expectation is estimated with the same number of weight samples at the same training examples,
+whatever objective a method trains with. Bounds of different approximations can therefore be compared.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ DIVERGENCES = {"elbo": "kl", "tempered_elbo": "tempered_kl"}
 def with_elbos(
     reported: list[dict[str, float]], fits: TrainedFits, data: Data, n_samples: int
 ) -> list[dict[str, float]]:
-    """Return what a method reports of each fit, with `elbo` where it reports `kl`, and so for the tempered ones.
+    """Add the ELBO to each fit's diagnostics: `elbo` if there is `kl`, and `tempered_elbo` if there is `tempered_kl`.
 
     Args:
-        reported: one dictionary name -> value per fit; `kl` is the divergence from the prior in nats per training
+        reported: the diagnostics of each fit, name -> value; `kl` is the divergence from the prior in nats per training
             example.
         fits: the trained fits.
         data: the data that the fits were trained on.
-        n_samples: weight samples for the expectation, of which `SAMPLES` are drawn at most.
+        n_samples: number of weight samples for the expectation; at most `SAMPLES` are drawn.
 
     Returns:
         The same dictionaries with the ELBOs in nats per training example, of targets in original units.

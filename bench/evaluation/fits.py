@@ -1,4 +1,4 @@
-"""The fits of a split, as data: which rows, hyper-parameters and seeds they have, and which of them share a stack."""
+"""The fits that a split needs, as data: their rows, hyper-parameters and seeds, and which are trained together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from lockstep_bench.shared.seeds import seed_of
 
 
 class HeldOut(NamedTuple):
-    """One fit of a trial.
+    """One of the fits that score a trial (a hyper-parameter setting), for example on one fold.
 
     Attributes:
-        train: Its training rows.
-        scored_on: What its scorer needs, such as the rows that are held out.
-        fold: Number of the fold, in a tuple that completes the seed of the fit; () without folds.
-        settled: Hyper-parameters that the model of the data set fixes.
+        train: Training rows of the fit.
+        scored_on: Argument for the scorer, such as the rows that are held out.
+        fold: Number of the fold, as a tuple that is part of the fit's seed; () without folds.
+        settled: Hyper-parameters that the data set's Bayesian model fixes.
     """
 
     train: np.ndarray
@@ -29,15 +29,15 @@ class HeldOut(NamedTuple):
     settled: Mapping[str, float] = {}
 
     def alone(self) -> list["HeldOut"]:
-        """Return the fits of a trial that has this one only."""
+        """Return a list with this fit only, for trials that consist of one fit."""
         return [self]
 
 
 class LargestFits(NamedTuple):
-    """Training rows of the largest fit of a trial, and of the largest final fit, that train in a stack with others.
+    """Numbers of training rows of the largest fit in tuning, and of the largest final fit.
 
-    They set the number of updates. They are over all splits of the data set and not of the job, so that results do not
-    depend on which cells share a job.
+    All fits that are trained together have the number of updates of the largest one. The maximum is over all splits of
+    the data set, so that results do not depend on which splits are evaluated together.
     """
 
     trial: int
@@ -46,18 +46,18 @@ class LargestFits(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitFits:
-    """The fits of one split.
+    """The fits that one split needs: those of its trials and the final fit.
 
     Attributes:
         task: The task of the split.
-        inputs: Columns of the data that are its inputs; None for all.
-        seed: Seed that fixes its trials and fits.
+        inputs: Columns of the data that are inputs in this split; None for all.
+        seed: Seed from which the trials and the seeds of fits follow.
         space: The search space, without the hyper-parameters in `settled`.
-        held_out: Returns the fits of a trial, always the same arrays.
+        held_out: Returns the fits of a trial; always the same arrays.
         train: Training rows of the final fit.
         largest: See `LargestFits`.
         n_points: Number of inputs at which the final fit predicts.
-        settled: Hyper-parameters of the final fit that the model of the data set fixes.
+        settled: Hyper-parameters of the final fit that the data set's Bayesian model fixes.
     """
 
     task: Task
@@ -81,32 +81,32 @@ class SplitFits:
         n_points: int,
         settled: Mapping[str, float] | None = None,
     ) -> Self:
-        """Return the fits of a split of an assignment; further arguments as the attributes."""
+        """Return the fits of split number `place` of an assignment; the other arguments are the attributes."""
         settled, split = settled or {}, assignment.splits[place]
         task, seed = assignment.tasks[place], assignment.seeded[place].fit_seed
         space = assignment.space(place, without=settled)
         return cls(task, split.inputs, seed, space, held_out, train, largest, n_points, settled)
 
     def trial(self, number: int, hparams: Mapping[str, float]) -> list[Fit]:
-        """Return the fits of a trial, one for each of `held_out`."""
+        """Return the fits of trial `number` with its hyper-parameters, one for each of `held_out`."""
         return [
             Fit(part.train, {**hparams, **part.settled}, seed_of(self.seed, "trial", number, *part.fold))
             for part in self.held_out()
         ]
 
     def final(self, hparams: Mapping[str, float]) -> Fit:
-        """Return the fit with the chosen hyper-parameters."""
+        """Return the final fit, with the chosen hyper-parameters."""
         return Fit(self.train, {**hparams, **self.settled}, seed_of(self.seed, "final"))
 
 
 def stacks(splits: Sequence[SplitFits], limit: int) -> Iterator[list[int]]:
-    """Yield the places of the fits that train in one stack, for each stack.
+    """Divide fits into groups (stacks) that are trained together, and yield the indices of each group.
 
-    Fits share a stack if their networks have the same inputs, and their splits about equally many rows.
+    Fits can be trained together if their networks have the same inputs, and their splits about equally many rows.
 
     Args:
         splits: The split of each fit.
-        limit: The most fits of a stack.
+        limit: Largest number of fits in a group.
     """
     groups: dict[tuple[LargestFits, bytes | None], list[int]] = {}
     for place, split in enumerate(splits):

@@ -1,6 +1,6 @@
-"""Evaluation of networks by the distance of their predictions from those of the reference posterior.
+"""Evaluation of networks by comparing their predictions with those of a reference posterior, sampled by NUTS.
 
-Weights are not compared, because many modes of their posterior are equal functions.
+Weights are not compared, because many modes of their posterior describe the same function.
 """
 
 import json
@@ -29,7 +29,7 @@ REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sa
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job by predictions, and by their distance from those of NUTS on the same rows.
+    """Return the evaluation of a job by its predictions, and by their distance from those of NUTS on the same rows.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """
@@ -46,7 +46,7 @@ def _prepared_fits(assignment: Assignment, rows: PredictionRows, progress: Progr
 
 
 def settled_by(source: Source) -> dict[str, float]:
-    """Return the hyper-parameters that the model of a data set fixes."""
+    """Return the hyper-parameters that a data set's Bayesian model fixes, such as the precisions."""
     model = model_of(source)
     precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
     return {name: value for name, value in precisions.items() if value is not None}
@@ -56,15 +56,15 @@ class FunctionComparison:
     """Compares the predictions of networks with those of the reference posterior.
 
     Args:
-        assignment: What is learned.
-        progress: Takes the progress of the sampling.
+        assignment: The method and the splits of the data set.
+        progress: Receives the progress of NUTS.
     """
 
     def __init__(self, assignment: Assignment, progress: ProgressReporter):
         self._assignment, self._progress = assignment, progress
 
     def compared(self, number: int, outcome: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
-        """Return the outcome of a cell with the distances of its predictives at the test and the OOD points."""
+        """Return `outcome` with the distances from the reference posterior added, at the test and the OOD points."""
         assignment = self._assignment
         at_test, at_ood, facts = self._reference(number)
         metrics, tables = {**outcome.metrics, **compare(predictive, at_test)}, dict(outcome.tables)
@@ -92,11 +92,11 @@ class FunctionComparison:
 
 
 def regions(x: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks (n,) of the points in the widest gap between training inputs, and of those outside their range.
+    """Return two boolean masks (n,): points in the widest gap between training inputs, and points outside their range.
 
     Args:
-        x: (n,) points.
-        train: (N,) training inputs.
+        x: (n,), the points.
+        train: (N,), training inputs.
     """
     ordered = np.sort(train)
     widest = np.argmax(np.diff(ordered))

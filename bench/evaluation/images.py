@@ -1,4 +1,4 @@
-"""Evaluation of image classifiers: tune on held-out training images, score on the test images and on other sets."""
+"""Evaluation of image classifiers: tuned on held-out training images, scored on test, OOD and shifted images."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ SHIFT_SEED = 0  # independent of the run's seed: all methods and runs see the sa
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job of one network at a time."""
+    """Return the evaluation of a job of image classifiers, which are trained one network at a time."""
     assignment = Assignment.of(job, device)
     parts = parts_of(assignment)
     facts = [
@@ -58,7 +58,10 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
 
 
 def parts_of(assignment: Assignment) -> list[Split]:
-    """Return the images of each split that the protocol asks for: a random choice, equal for all methods."""
+    """Return the splits, reduced at random to the protocol's numbers of training and test images.
+
+    The random choice is the same for all methods.
+    """
     return [
         _chosen(split, assignment.protocol, seed_of("images", assignment.source.name, each.number))
         for split, each in zip(assignment.splits, assignment.seeded, strict=True)
@@ -123,11 +126,11 @@ def _start(assignment: Assignment) -> torch.Tensor | None:
 
 
 class ImageScorer:
-    """Scores trials by the NMLL on validation images, and final fits on test images, other sets and shifted images.
+    """Scores trials by the NMLL on validation images, and final fits on test images, OOD data sets and shifted images.
 
     Args:
-        assignment: What is learned.
-        parts: Images of each split.
+        assignment: The method and the splits of the data set.
+        parts: Row numbers of the images of each split.
         data: All images of the data set.
     """
 
@@ -138,7 +141,10 @@ class ImageScorer:
         self._source, self._dataset, self._protocol = assignment.source, assignment.dataset, assignment.protocol
 
     def n_points(self, place: int) -> int:
-        """Return the number of test images, plus as many per OOD set, plus the shifted ones at every severity."""
+        """Return the number of images at which the final fit predicts: test, OOD and shifted images.
+
+        Each OOD data set counts with as many images as the test part; shifted images count once for every severity.
+        """
         test = len(self._parts[place].test)
         n_ood_sets = sum(map(len, self._source.ood_groups.values()))
         severities = sum(len(shift.severities) for shift in self._shifts)

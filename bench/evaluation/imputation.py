@@ -1,4 +1,4 @@
-"""Missing values, filled for each training part by its own medians."""
+"""Imputation of missing values by medians of the training rows, separately for each training part."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ import numpy as np
 
 
 class Imputed:
-    """Copies of a table's incomplete rows, one for every training part, filled by that part's medians.
+    """Copies of a table's incomplete rows for every training part, filled with that part's medians.
 
-    Complete rows are shared. Fits and predictions take the copies of their own training part, so that nothing of the
-    rows that a fit is scored on reaches its inputs.
+    Each fit trains and predicts on the copies for its own training part. Its inputs therefore do not depend on the rows
+    on which it is scored. Complete rows are not copied.
 
     Args:
         x: (N, P), NaN where a number is missing.
-        n_others: rows that follow these N before the copies.
-        parts: rows of each training part.
+        n_others: number of other rows, such as OOD points, that come between the N rows and the copies.
+        parts: row numbers of each training part.
     """
 
     def __init__(self, x: np.ndarray, n_others: int, parts: Sequence[np.ndarray]):
@@ -28,12 +28,17 @@ class Imputed:
             self._copies[part.tobytes()] = imputer.transform(x[self._incomplete])
 
     def appended(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return x and y with the filled copies of incomplete rows appended."""
+        """Return x and y with the filled copies of all incomplete rows appended."""
         copies = list(self._copies.values())
         return np.concatenate([x, *copies]), np.concatenate([y, *[y[self._incomplete]] * len(copies)])
 
     def rows(self, wanted: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Return the places, in `appended`, of rows of the table that are filled by the medians of a training part."""
+        """Return the row numbers, in the result of `appended`, of rows of the table as filled for a training part.
+
+        Args:
+            wanted: row numbers in the table.
+            part: row numbers of the training part.
+        """
         places = self._places.copy()
         if self._copies:
             number = list(self._copies).index(part.tobytes())

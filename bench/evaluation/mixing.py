@@ -1,6 +1,7 @@
-"""Agreement of the chains of final fits: R-hat and effective sample size of their predictions and log posterior.
+"""Mixing of a sampler's chains: R-hat and effective sample size of their predictions and log posterior.
 
-Weights have symmetric modes that no chain visits all of, so chains are compared by what they predict.
+The weights of a network have symmetric modes, and no chain visits all of them. Chains are therefore compared by their
+predictions.
 """
 
 import numpy as np
@@ -17,12 +18,13 @@ LEAST_DRAWS = 4
 
 
 def with_mixing(reported: list[dict[str, float]], fits: TrainedFits) -> list[dict[str, float]]:
-    """Return what a method reports of each fit, and of a sampler how its chains mix.
+    """Add diagnostics of mixing to the diagnostics `reported` of each fit, if the method is a sampler.
 
-    `r_hat` is the largest, and `effective_draws` the smallest, over the predictions at 100 training examples: means,
-    log variances or scales, log probabilities. `r_hat_median` and `effective_draws_median` are the medians over them.
-    Those of the log posterior are there if the posterior has `log_posteriors`, the value at each draw. Of large
-    networks, which predict by one draw at a time, and of predictions that are not finite nothing is said.
+    `r_hat` is the largest, and `effective_draws` the smallest value over the predictions at 100 training examples.
+    These predictions are means, log variances or scales, or log probabilities. `r_hat_median` and
+    `effective_draws_median` are the medians over them. The same diagnostics of the log posterior are added if the
+    posterior has a field `log_posteriors`, with the value at each draw. Nothing is added for large networks, or if
+    predictions are not finite.
     """
     if not fits.method.chains or not isinstance(fits, StackedFits):
         return reported

@@ -1,4 +1,4 @@
-"""Evaluation by the distance to a reference posterior: of the weights, or of a network's function."""
+"""Evaluation by the distance to a reference posterior: of the weights of a linear model, or of network predictions."""
 
 import torch
 
@@ -10,7 +10,7 @@ from lockstep_bench.bench.reference.problem import model_of
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job: of weights if the data set's model is linear, of functions if it is a network."""
+    """Return the evaluation of a job: by the weights of a linear model, or by the predictions of a network."""
     from lockstep_bench.bench.evaluation import function_posterior, weight_posterior
 
     hidden = model_of(datasets.entry(job.cells[0].dataset)).hidden

@@ -1,4 +1,4 @@
-"""Evaluation by predictions: tune by cross-validation, fit to the train part, score on the test part."""
+"""Evaluation by predictions on tables: tuned by cross-validation, trained on the training rows, scored on test rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,13 +35,13 @@ Comparison = Callable[[int, Outcome, Predictive, Predictive | None], Outcome]
 def evaluation_of(
     job: Job, device: torch.device, on_progress: OnProgress, loaded: tuple[Source, Dataset] | None = None
 ) -> TunedEvaluation:
-    """Return the evaluation of a job.
+    """Return the evaluation of a job by predictions on tables.
 
     Args:
         job: see `Assignment.of`.
         device: see `Assignment.of`.
         loaded: see `Assignment.of`.
-        on_progress: called with the progress of the job.
+        on_progress: called now and then with the progress of the job.
     """
     assignment = Assignment.of(job, device, loaded)
     rows = PredictionRows(assignment)
@@ -55,13 +55,13 @@ def prepared_fits(
     settled: Mapping[str, float] | None = None,
     compared: Comparison | None = None,
 ) -> PreparedFits:
-    """Return the fits of an assignment with their trainer and their scorer.
+    """Return all that an evaluation needs: the fits of an assignment, their trainer and their scorer.
 
     Args:
         assignment: The method and the data that it is trained on.
         rows: Training, validation and test rows of the assignment.
-        progress: Takes the progress of all stacks.
-        settled: Hyper-parameters that the model of the data set fixes.
+        progress: Receives the progress of training.
+        settled: Hyper-parameters that the data set's Bayesian model fixes.
         compared: See `PredictionScorer`.
     """
     trainer = stacked_trainer(assignment, rows.data, progress)
@@ -78,10 +78,10 @@ def prepared_fits(
 class PredictionRows:
     """The data matrix of an assignment, and the rows that its fits are trained and scored on.
 
-    Missing values are filled by the medians of the rows that a fit is trained on.
+    Missing values are filled with the medians of the rows that a fit is trained on.
 
     Args:
-        assignment: What is learned.
+        assignment: The method and the splits of the data set.
     """
 
     def __init__(self, assignment: Assignment):
@@ -90,7 +90,7 @@ class PredictionRows:
 
     @cached_property
     def data(self) -> Data:
-        """The rows of the data set, then its OOD points, whose targets are unused zeros, then rows that are filled."""
+        """The data matrix: rows of the data set, then OOD points (with zeros as unused targets), then imputed rows."""
         x = np.concatenate([self._dataset.x, self._dataset.ood])
         y = np.concatenate([self._dataset.y, np.zeros(len(self._dataset.ood))])
         if self._imputed:
@@ -99,7 +99,7 @@ class PredictionRows:
 
     @cached_property
     def folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
-        """The training and validation rows of each fold that is held out, in each split, as rows of the data set."""
+        """For each split, the training and validation rows of each fold, as row numbers of the data set."""
         tails = self._assignment.source.split_scheme == "tails"
         pairs = zip(self._assignment.seeded, self._assignment.splits, strict=True)
         return [
@@ -116,31 +116,34 @@ class PredictionRows:
         ]
 
     def held_out(self, place: int, settled: Mapping[str, float]) -> list[HeldOut]:
-        """Return the fits of a trial on a split; `settled` has the hyper-parameters that the data set's model fixes."""
+        """Return the fits of a trial on a split, one for each fold.
+
+        `settled` holds the hyper-parameters that the data set's Bayesian model fixes.
+        """
         return [HeldOut(*parts, (fold,), settled) for fold, parts in enumerate(self._filled_folds[place])]
 
     def final(self, place: int) -> np.ndarray:
-        """Return the rows of the data set that the final fit of a split is trained on."""
+        """Return the training rows of a split's final fit, as row numbers of the data set."""
         return self.folds[place][0][0] if self._holdout else self._assignment.splits[place].train
 
     def training(self, place: int) -> np.ndarray:
-        """Return the rows of `data` that the final fit of a split is trained on."""
+        """Return the training rows of a split's final fit, as row numbers of `data`, with missing values filled."""
         return self._filled(self.final(place), self.final(place))
 
     def test(self, place: int) -> np.ndarray:
-        """Return the test points of a split as rows of `data`."""
+        """Return the test points of a split, as row numbers of `data`."""
         return self._filled(self._assignment.splits[place].test, self.final(place))
 
     def ood(self) -> np.ndarray:
-        """Return the OOD points as rows of `data`."""
+        """Return the OOD points, as row numbers of `data`."""
         return len(self._dataset.x) + np.arange(len(self._dataset.ood))
 
     def facts(self, place: int) -> DataFacts:
-        """Return the sizes and fingerprints of a split."""
+        """Return the numbers of rows and the checksums of a split, which are stored with its result."""
         return replace(self._assignment.facts(place), n_train=len(self.final(place)))
 
     def largest(self, place: int) -> LargestFits:
-        """Return the sizes of the largest fits of the set's splits that have about as many training rows."""
+        """Return the sizes of the largest fits among all splits with about as many training rows as this one."""
         n_train, n_folds = self._largest_alike[len(self._assignment.splits[place].train)], self._protocol.folds
         if self._protocol.fold_kind == "block":
             n_trial = n_train - n_train // 3
@@ -169,12 +172,13 @@ class PredictionRows:
 
 
 class PredictionScorer:
-    """Scores trials by the mean validation NMLL over the folds, and final fits by their predictions at the test part.
+    """Scores trials by the mean validation NMLL over the folds, and final fits by their predictions on test rows.
 
     Args:
         assignment: The method and the data that it is trained on.
-        rows: Rows of the fits.
-        compared: Adds to the outcome of a cell that is "ok"; None for nothing.
+        rows: Data matrix and row numbers of the fits.
+        compared: Function that adds a comparison with a reference posterior to an outcome with status "ok"; None for no
+            comparison.
     """
 
     objective = "validation_nmll"
@@ -228,11 +232,11 @@ class PredictionScorer:
 
 
 def largest_alike(sizes: Iterable[int]) -> dict[int, int]:
-    """Return, for each number of training rows, the largest number that may be in the same stack.
+    """Return, for each number of training rows, the largest number of rows in its group.
 
-    From the largest down, sizes share a stack if they differ from its largest by at most `ALIKE` of it, or by one row.
-    All fits of a stack have as many updates as the largest needs, so that the others see their rows a little more
-    often.
+    Fits of a group can be trained together. From the largest size down, sizes form a group if they differ from its
+    largest size by at most the fraction `ALIKE`, or by one row. All fits of a group have the number of updates that the
+    largest needs, so smaller fits see their rows a little more often.
     """
     largest: dict[int, int] = {}
     for size in sorted(set(sizes), reverse=True):

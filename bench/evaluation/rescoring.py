@@ -1,4 +1,4 @@
-"""Metrics that finished cells lack, computed from their kept predictions without training."""
+"""Computation of metrics that finished cells lack, from their stored predictions, without training."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -20,12 +20,12 @@ FROM_PREDICTIONS = ("nmll", *REGRESSION, *CLASSIFICATION, *JOINT, *OOD)
 
 
 class Rescored(NamedTuple):
-    """A cell that was looked at.
+    """Outcome for one cell (the result of a method on one split) of which a metric was missing.
 
     Attributes:
         key: path of the cell's file below OUT/cells, without suffix.
-        added: metrics that its row had no number for, and has now.
-        reason: why nothing was added; "" if something was.
+        added: names of the metrics that were added to the cell's row.
+        reason: why no metric was added; "" if one was.
     """
 
     key: str
@@ -34,14 +34,14 @@ class Rescored(NamedTuple):
 
 
 def rescored(out: Path, wanted: Collection[str]) -> Iterator[Rescored]:
-    """Fill metrics into the rows of a results folder, and yield each cell with the status "ok" that lacks one of them.
+    """Add missing metrics to the rows of a results folder, and yield the outcome for each cell that lacked one.
 
-    A number that a row has stays: it was computed from predictions in double precision, and those that are kept are in
-    single precision.
+    Only cells with the status "ok" are treated. Metrics that a row already has stay as they are: they were computed
+    from predictions in double precision, and stored predictions are in single precision.
 
     Args:
         out: results folder.
-        wanted: names of `FROM_PREDICTIONS`.
+        wanted: names of metrics, among `FROM_PREDICTIONS`.
     """
     rows = CellFiles(out).table
     for row in rows.to_pylist():

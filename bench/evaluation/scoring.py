@@ -1,4 +1,4 @@
-"""The contract of scorers, which judge trained fits, and what they share."""
+"""Interface of scorers, which compute the scores of trained fits, and functions that scorers share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,22 +18,22 @@ VALIDATION = "validation points"
 
 
 class Scorer(Protocol):
-    """Judges the fits of one kind of cell."""
+    """Interface of an object that scores the trained fits of one kind of evaluation."""
 
     @property
     def objective(self) -> str:
-        """Field of `bench.results.record.TuningFacts` for the score of the chosen trial."""
+        """Name of the field of `bench.results.record.TuningFacts` that stores the score of the chosen trial."""
 
     def trials(self, fits: TrainedFits, scored_on: Sequence[Any]) -> list[Score]:
         """Return the score of each fit of a trial on its element of `scored_on` (`bench.evaluation.fits.HeldOut`)."""
 
     def finals(self, fits: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes of some cells, with their status.
+        """Score the final fits of some cells, and return the outcomes of these cells, with a status.
 
         Args:
-            fits: Their final fits.
-            numbers: Their numbers in the job.
-            known: The outcome of each so far.
+            fits: The final fits of these cells.
+            numbers: The cells' numbers in the job.
+            known: The outcome of each of these cells so far.
         """
 
 
@@ -47,12 +47,14 @@ def validation_score(predictive: Predictive, y: torch.Tensor) -> Score:
 
 
 def diverged(known: Outcome, error: str, tables: Mapping[str, pa.Table] | None = None) -> Outcome:
-    """Return the outcome of a cell whose fits have numbers that are not finite, absurd, or no distribution.
+    """Return the outcome of a cell with the status "diverged".
+
+    Its fits gave numbers that are not finite, absurdly large, or no probability distribution.
 
     Args:
         known: The outcome so far.
         error: The reason.
-        tables: Tables to store nevertheless.
+        tables: Tables to store with the result nevertheless.
     """
     error_class = class_name(Diverged())
     return replace(known, status="diverged", error=error, error_class=error_class, tables=tables or {})

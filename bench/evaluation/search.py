@@ -1,4 +1,4 @@
-"""The tuner: asks studies for trials, trains and scores them fold by fold, and tells the studies."""
+"""The tuner: asks Optuna studies for trials, trains and scores these on all folds, and tells the studies the scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,13 +16,15 @@ from lockstep_bench.shared.protocol import Protocol
 def search_protocol(
     protocol: Protocol, method: str, space: Mapping[str, BaseDistribution], validated: bool = False
 ) -> Protocol:
-    """Return a protocol with no more trials than a grid or a single point has, and none where it fixes all.
+    """Return the protocol with its number of trials reduced to the number of points of the search space.
+
+    There are no trials if all hyper-parameters are fixed, unless `validated`.
 
     Args:
         protocol: The protocol.
         method: Name of the method.
-        space: What is searched.
-        validated: Whether given hyper-parameters are scored although nothing is chosen.
+        space: Search space, hyper-parameter -> distribution.
+        validated: Whether given hyper-parameters are scored although there is nothing to choose.
     """
     given = protocol.fixed_for(method)
     if given and space.keys() <= given.keys():
@@ -40,14 +42,16 @@ def tune(
     journals: Sequence[Path | None],
     score: Callable[[TrainedFits, Sequence[Any]], list[Score]],
 ) -> Sequence[Search | Centred]:
-    """Return the finished study of each split, or its replacement where nothing is tuned.
+    """Tune the hyper-parameters of a method on each split, and return the finished studies.
+
+    If nothing is tuned, a `Centred` takes the place of a study.
 
     Args:
-        trainer: Trains the proxy of its method.
-        splits: What is trained on, side by side.
-        protocol: Says how many trials there are, in which rounds, and the sampler.
-        journals: File of each study, from which it goes on; None to store nothing.
-        score: Scores trained fits, as `bench.evaluation.scoring.Scorer.trials`.
+        trainer: Trains the fits, by the cheaper method `Method.proxy`.
+        splits: The splits, which are tuned side by side.
+        protocol: Gives the number of trials, their rounds, and the sampler.
+        journals: File of each study, from which it resumes; None to store nothing.
+        score: Function that scores trained fits, such as `bench.evaluation.scoring.Scorer.trials`.
     """
     if protocol.sampler == "centre":
         return [Centred(split.space) for split in splits]

@@ -1,4 +1,4 @@
-"""Evaluation of Gaussians that are fitted to streams: compare them with the true moments as the stream grows."""
+"""Evaluation of estimators that fit a Gaussian to a stream of vectors: distance to the true moments over time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,13 +30,13 @@ KEPT = 1000  # vectors and draws that are kept for it
 
 
 class StreamEvaluation:
-    """Fits of an estimator to the streams of all cells, side by side.
+    """Evaluation of an estimator on the streams of all cells of a job, side by side.
 
-    Every estimator sees equal streams of a split, because their seeds do not depend on the method.
+    All estimators see the same stream of a split, because its seed does not depend on the estimator.
 
     Args:
-        job: The cells.
-        device: The torch device that fits are made on.
+        job: The cells: one estimator on several splits of a data set.
+        device: The torch device on which estimators run.
         on_progress: Is called now and then with the progress of the job.
     """
 
@@ -62,7 +62,7 @@ class StreamEvaluation:
 
     @cached_property
     def fitting(self) -> Fitting:
-        """The estimator's state for all cells."""
+        """The estimator, with its state for all cells."""
         made: Fitting = ESTIMATORS[self._assignment.method_name].load()(
             self._source.n_features,
             self._source.n_factors,
@@ -74,7 +74,7 @@ class StreamEvaluation:
         return made
 
     def run(self) -> Iterator[list[Outcome]]:
-        """Fit every cell's stream, and measure the fits at each of `counts`."""
+        """Fit the estimator to every cell's stream, and measure its distance to the truth at each of `counts`."""
         known = [Outcome(data=self._assignment.facts(place)) for place in range(len(self._assignment.splits))]
         yield known
         fitting, device = self.fitting, self._assignment.device
@@ -144,13 +144,16 @@ def _posteriors(target: GaussianTarget, estimate: FittedGaussian, vectors: np.nd
 
 
 def counts(length: int) -> list[int]:
-    """Return the numbers of vectors after which to measure: 100, 200, 500, 1000, ..., length (Figure 4.1)."""
+    """Return the numbers of vectors after which to measure: 100, 200, 500, 1000, ..., length (thesis, Figure 4.1)."""
     grid = (first * 10**power for power in range(2, len(str(length))) for first in (1, 2, 5))
     return [*(count for count in grid if count < length), length]
 
 
 def pieces(stream: Stream, ends: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-    """Yield the stream in pieces (B, T, D) that end at each of `ends` or earlier, with the vectors seen so far."""
+    """Yield the stream in pieces (B, T, D), each with the number of vectors up to its end.
+
+    A piece ends after each of `ends` vectors; there may be further pieces between these.
+    """
     count, blocks, block = 0, stream.blocks(), None
     for end in ends:
         while count < end:
@@ -162,7 +165,10 @@ def pieces(stream: Stream, ends: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
 
 
 def distances(target: GaussianTarget, estimate: FittedGaussian) -> dict[str, float]:
-    """Return the measures of the thesis's tables; NaN where the estimate is not finite."""
+    """Return the distances of an estimate from the true Gaussian that the thesis's tables show, by name.
+
+    They are NaN if the estimate is not finite.
+    """
     if not all(np.isfinite(part).all() for part in estimate):
         return dict.fromkeys(MEASURES, float("nan"))
     values = (

@@ -1,4 +1,4 @@
-"""Training of some fits in one stack, by the budget of a protocol."""
+"""Training of some fits together, under the budget of a protocol."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,14 +23,15 @@ class Trainer:
     """Trains the fits of a method on one data set.
 
     Attributes:
-        method: The method of final fits; trials train its proxy.
+        method: The method of final fits; trials train its cheaper proxy (`Method.proxy`).
         data: The data that fits are trained on.
         protocol: The budget of a fit.
-        engine: `train_stacked` or `train_sequentially`, with what all fits share.
-        limit: The most fits of a stack.
-        progress: Takes the progress of all stacks.
-        sequential: True if the engine trains one network after the other, and reports the updates of all together.
-        effort: Factor by which a fit has more epochs than the protocol says.
+        engine: Function that trains: `train_stacked` or `train_sequentially`, with the arguments that all fits share.
+        limit: Largest number of fits that are trained together.
+        progress: Receives the progress of training.
+        sequential: True if the engine trains one network after the other, and counts the updates of all networks
+            together.
+        effort: Factor on the protocol's number of epochs.
     """
 
     method: Method
@@ -50,14 +51,15 @@ class Trainer:
     def train(
         self, method: Method, split: SplitFits, fits: Sequence[Fit], largest: int, n_recorded: int = 0
     ) -> TrainedFits:
-        """Train fits together in stacks, and return them.
+        """Train fits together, and return the trained fits.
 
         Args:
             method: Method of the fits.
-            split: One of their splits.
+            split: The split of one of the fits.
             fits: The fits.
-            largest: Training rows of the largest fit that may be in a stack with them.
-            n_recorded: Number of updates at which diagnostics are recorded, besides those for the convergence.
+            largest: Number of training rows of the largest fit that may be trained together with these.
+            n_recorded: Number of updates at which diagnostics are recorded, besides those that convergence is judged
+                by.
         """
         data, inputs = self.data, split.inputs
         schedule = self.schedule(method, largest)
@@ -74,7 +76,7 @@ class Trainer:
         )
 
     def schedule(self, method: Method, largest: int) -> Schedule:
-        """Return the updates and minibatches of a fit on `largest` training rows."""
+        """Return the schedule (numbers of updates and minibatches) of a fit on `largest` training rows."""
         protocol, per_update = self.protocol, method.batches_per_update
         limits = protocol.max_minibatches, protocol.max_updates and protocol.max_updates * per_update
         limit = min((limit for limit in limits if limit), default=None)
@@ -84,12 +86,12 @@ class Trainer:
 def stacked_trainer(
     assignment: Assignment, data: Data, progress: ProgressReporter, effort: float = 1.0, **options: Any
 ) -> Trainer:
-    """Return what trains the fits of an assignment in stacks.
+    """Return the trainer that trains an assignment's fits together, as stacks.
 
     Args:
-        assignment: What is learned.
+        assignment: The method and the splits of the data set.
         data: The data that fits are trained on.
-        progress: Takes the progress of all stacks.
+        progress: Receives the progress of training.
         effort: See `Trainer`.
         options: Further options of `train_stacked`.
     """

@@ -1,4 +1,4 @@
-"""Evaluation of methods that are tuned and trained on a data set: tune, fit, score, and yield what is known so far."""
+"""Evaluation of a method on splits of a data set: tune, fit and score, and yield the outcomes after each step."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are
 
 @dataclass(frozen=True)
 class PreparedFits:
-    """An assignment that is ready to run: its fits, their trainer and their scorer.
+    """All that an evaluation needs: the fits of an assignment, their trainer and their scorer.
 
     Attributes:
         splits: The fits of each split.
-        trainer: Trains them.
-        scorer: Scores them.
+        trainer: Trains the fits.
+        scorer: Scores the trained fits.
         fits_per_trial: Number of fits that score one trial.
     """
 
@@ -46,13 +46,13 @@ class PreparedFits:
     fits_per_trial: int = 1
 
     def search(self, validated: bool = False) -> Protocol:
-        """Return the protocol of the search; `validated` as in `search_protocol`."""
+        """Return the protocol for tuning, from `search_protocol`, which documents `validated`."""
         return search_protocol(
             self.trainer.protocol, self.trainer.method.name, self.splits[0].space, validated=validated
         )
 
     def n_stacks(self, search: Protocol) -> int:
-        """Return the number of stacks that tuning by a protocol and the final fits need."""
+        """Return the number of stacks (groups of fits trained together) in tuning and final training."""
         n_fits = [(end - start) * self.fits_per_trial for start, end in search.rounds()] + [1]
         sizes = [len(places) for places in stacks(self.splits, limit=len(self.splits))]
         return sum(ceil(size * count / self.trainer.limit) for size in sizes for count in n_fits)
@@ -60,15 +60,15 @@ class PreparedFits:
 
 @dataclass(frozen=True)
 class TunedEvaluation:
-    """Evaluation of the cells of a job, which differ only in their split, side by side.
+    """Evaluation of the cells of a job side by side; a cell is a method on one split of a data set.
 
     Attributes:
-        job: The cells, and the paths of their studies.
-        assignment: What they learn.
-        facts: Returns the sizes and fingerprints of a cell's data, by its number.
-        prepare: Returns the fits, trainer and scorer of the assignment, with all that fits share, before any time is
-            measured.
-        on_progress: Is called now and then with the progress of the job.
+        job: The cells, and the paths of their Optuna studies.
+        assignment: The method and the splits of the data set.
+        facts: Returns the numbers of rows and the checksums of a cell's data, given its number.
+        prepare: Returns the fits, their trainer and their scorer. It is called before any time is measured, and loads
+            all that fits share.
+        on_progress: Called now and then with the progress of the job.
     """
 
     job: Job
@@ -78,11 +78,7 @@ class TunedEvaluation:
     on_progress: OnProgress
 
     def run(self) -> Iterator[list[Outcome]]:
-        """Yield the outcomes of all cells after each step, as far as they are known.
-
-        Every outcome in the last list has a status. Earlier lists serve callers that record what was known before an
-        exception.
-        """
+        """Yield the outcomes of all cells, as far as they are known, after each step: tuning, training, scoring."""
         numbers = range(len(self.job.cells))
         known = [Outcome(data=self.facts(number)) for number in numbers]
         yield known
@@ -114,11 +110,11 @@ class TunedEvaluation:
 def fitted(
     work: PreparedFits, tuned: Mapping[int, Tuned], known: Sequence[Outcome]
 ) -> tuple[TrainedFits, list[Outcome]]:
-    """Return the final fits of some cells, which train together, and the outcomes of all cells as then known.
+    """Train the final fits of some cells together, and return them, with the outcomes of all cells so far.
 
     Args:
         work: Fits, trainer and scorer of the job.
-        tuned: Chosen hyper-parameters of these cells, by number.
+        tuned: Chosen hyper-parameters of these cells, by the cell's number.
         known: Outcomes of all cells so far.
     """
     trainer, split = work.trainer, work.splits[next(iter(tuned))]
@@ -135,11 +131,11 @@ def fitted(
 
 
 def scored(work: PreparedFits, trained: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of all cells, once cells `numbers` have scores; `trained` has their final fits.
+    """Score the final fits of cells `numbers`, and return the outcomes of all cells.
 
     Args:
         work: Fits, trainer and scorer of the job.
-        trained: Final fits of these cells.
+        trained: Final fits of the cells `numbers`.
         numbers: Numbers of the cells that are scored.
         known: Outcomes of all cells so far.
     """
@@ -162,7 +158,7 @@ def require_equal_sizes(assignment: Assignment) -> None:
 
 
 def reported_of(trained: TrainedFits, reported: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Return what is reported of each fit, with what its training shows of its convergence."""
+    """Add diagnostics of convergence, such as `still_improving`, to the diagnostics `reported` of each fit."""
     n_updates, traces = trained.schedule.plan.n_updates, trained.training_diagnostics()
     return [
         values | convergence(of_fit, n_updates, len(fit.rows))

@@ -1,4 +1,4 @@
-"""Evaluation of linear models by the distance of their weight distribution from the reference posterior."""
+"""Evaluation of linear models by the distance of their posterior of the weights from the reference posterior."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -37,21 +37,23 @@ REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is co
 
 
 class WeightRows:
-    """The data matrix of an assignment: the parts of linear models, inputs for predictions, and the unit vectors.
+    """The data matrix of an assignment: training and test rows, inputs to predict at, and unit vectors.
+
+    The output of a linear model at a unit vector is one of its weights.
 
     Args:
-        assignment: What is learned.
+        assignment: The method and the splits of the data set.
 
     Attributes:
-        train_parts: The train part of each split.
-        test_parts: The test part of each split, on which it is tuned.
-        inputs: (n, P) inputs of each split at which predictions are compared, in the units of the train part's model.
-        targets: (n,) targets at these inputs, in the same units.
-        data: All of these and the unit vectors, one after the other.
-        train: Rows of `data` of each train part.
-        test: The same of each test part.
-        compared: The same of the inputs.
-        unit_vectors: (D,) rows at which the output of a linear model is a weight.
+        train_parts: The training part of each split, with its Bayesian model.
+        test_parts: The test part of each split, which serves for tuning.
+        inputs: (n, P), for each split, inputs at which predictions are compared, in the units of the training part.
+        targets: (n,), for each split, targets at `inputs`, in the same units.
+        data: All of these rows and the unit vectors, as one matrix.
+        train: For each split, row numbers in `data` of the training part.
+        test: For each split, row numbers in `data` of the test part.
+        compared: For each split, row numbers in `data` of `inputs`.
+        unit_vectors: (D,), row numbers in `data` of the unit vectors.
     """
 
     def __init__(self, assignment: Assignment):
@@ -73,7 +75,9 @@ class WeightRows:
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job: tuned on the test part, and scored against the posterior of the train part.
+    """Return the evaluation of a job by its weights: tuned on the test part, scored on the training part.
+
+    Both compare with the reference posterior given the same rows.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """
@@ -99,9 +103,9 @@ class WeightScorer:
     """Scores trials by the scaled 2-Wasserstein distance to the reference posterior, as in the VIFA paper (4.2.1).
 
     Args:
-        assignment: What is learned.
-        rows: Its data.
-        progress: Takes the progress of sampled reference posteriors.
+        assignment: The method and the splits of the data set.
+        rows: Data matrix and row numbers of the fits.
+        progress: Receives the progress of sampling reference posteriors.
     """
 
     objective = "validation_w2_scaled"
@@ -195,12 +199,12 @@ def _test_targets(source: Source, dataset: Dataset, split: Split) -> np.ndarray:
 
 
 def reference_posterior(part: Part, name: str, on_progress: Callable[[float], None]) -> ReferencePosterior:
-    """Return the posterior of a linear part by the most exact method available: closed form, grid or NUTS.
+    """Return the reference posterior of a linear model by the most exact method available: closed form, grid or NUTS.
 
     Args:
         part: Training rows and model.
         name: Name of the file that stores a sampled posterior.
-        on_progress: Is called with the fraction that is sampled.
+        on_progress: Called with the fraction of draws that are done.
     """
     if part.likelihood.kind == "gaussian":
         return exact(part, REFERENCE_SEED)

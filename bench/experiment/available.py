@@ -1,4 +1,4 @@
-"""Availability of the data sets of a request, and remedies for missing ones."""
+"""Check that the requested data sets are available, with remedies for missing ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 
 @dataclass(frozen=True)
 class Missing:
-    """An unavailable data set, the reason, and what to do about it.
+    """An unavailable data set, with the reason and a remedy.
 
     Attributes:
-        dataset: name.
+        dataset: name of the data set.
         reason: why it is not available.
         remedy: what a person can do about it.
-        no_connection: the part of the reason that says which server could not be reached, and why; "" otherwise.
+        no_connection: part of `reason` that says which server could not be reached, and why; "" for other reasons.
     """
 
     dataset: str
@@ -28,7 +28,7 @@ class Missing:
 
 
 def check_data_folder(data_dir: Path | None) -> None:
-    """Raise InvalidRequest if the data folder that is asked for, or set for all runs, can be none."""
+    """Raise InvalidRequest if the data folder, given as an option or set by BENCH_DATA_DIR, cannot be a folder."""
     try:
         datasets.data_dir(data_dir)
     except datasets.InvalidFolder as problem:
@@ -36,12 +36,15 @@ def check_data_folder(data_dir: Path | None) -> None:
 
 
 def broken_datasets() -> list[Missing]:
-    """Return the data sets of installed packages whose code fails."""
+    """Return the data sets of installed packages that cannot be used because their code fails."""
     return [Missing(problem.name, problem.reason, problem.remedy) for problem in datasets.problems()]
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
-    """Return which data sets, or trained weights, are available, and which are not; download first if `fetch`."""
+    """Return which data sets, or pretrained weights, are available, and which are not.
+
+    With `fetch`, missing ones are downloaded first.
+    """
     available, missing = [], []
     out_of_reach: dict[str, str] = {}
     for name in names:
@@ -66,7 +69,10 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
 
 
 def outsiders(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the other data sets that models of these are tested on: OOD sets, and sets of the same classes."""
+    """Return the further data sets on which models of these data sets are tested.
+
+    They are OOD data sets, and data sets with the same classes.
+    """
     groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
     groups += [(other,) for name in names if (other := datasets.partner(name))]
     return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
@@ -75,13 +81,13 @@ def outsiders(names: Sequence[str]) -> tuple[str, ...]:
 def runnable(
     request: Request, names: Sequence[str], data_dir: Path | None = None, fetch: bool = False
 ) -> tuple[list[str], list[Missing]]:
-    """Return which of the available data sets can be run, and what the others lack.
+    """Return which of the available data sets can be run, and what the others lack, such as pretrained weights.
 
     Args:
-        request: the request.
-        names: available data sets.
+        request: the user's request.
+        names: names of the available data sets.
         data_dir: data folder; None for the default.
-        fetch: True to download trained weights that networks start from.
+        fetch: whether to download pretrained weights that networks start from.
     """
     _, protocol = protocol_of(request)
     if protocol.weights and names:

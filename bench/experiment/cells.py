@@ -1,4 +1,4 @@
-"""Cells: the unit of work, of resuming a run, and of results."""
+"""Cells: a cell is one method on one split of a data set under one protocol, and gives one row of results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes a
 
 
 class SeededSplit(NamedTuple):
-    """A split of a data set, with the seeds of what is trained on it.
+    """A split of a data set, with the seeds for one method.
 
     Attributes:
         number: Number of the split in the data set.
-        fit_seed: Seed of trials and fits; equal for a method with and without options.
-        fold_seed: Seed of cross-validation folds, and of streams of vectors; equal for all methods.
+        fit_seed: Seed of trials and fits; it does not depend on the options in a method's name.
+        fold_seed: Seed of cross-validation folds, and of streams of vectors; it is the same for all methods.
     """
 
     number: int
@@ -29,22 +29,22 @@ class SeededSplit(NamedTuple):
 
     @classmethod
     def of(cls, seed: int, suite: str, dataset: str, method: str, number: int) -> "SeededSplit":
-        """Return a split with the seeds that follow from the seed of a run, its suite, data set and method."""
+        """Return split `number` with seeds that follow from the run's seed, suite, data set and method."""
         fit_seed = seed_of(seed, suite, dataset, registered(method), number)
         return cls(number, fit_seed, seed_of(seed, suite, dataset, number, "folds"))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one split of one data set under one protocol.
+    """A cell: one method on one split of one data set under one protocol.
 
     Attributes:
-        suite, dataset, method: registry names.
+        suite, dataset, method: names.
         split: number of the data set's fixed split.
         preset: name of the preset that `protocol` started from, with "-modified" if anything was changed, and
             "-10s" for a budget of ten seconds.
-        protocol: resolved protocol.
-        seed: seed of the run. Every random number follows from it and the cell's identity.
+        protocol: settings of tuning and training.
+        seed: seed of the run. All random numbers follow from it and the other attributes.
     """
 
     suite: str
@@ -57,19 +57,19 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Relative path without suffix, unique to the cell."""
+        """Relative path, without suffix, of the cell's files; it is unique to the cell."""
         return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol.hash, self.split, self.seed)
 
     @property
     def seeded(self) -> SeededSplit:
-        """The cell's split, with the seeds of what is trained on it."""
+        """The cell's split, with its seeds."""
         return SeededSplit.of(self.seed, self.suite, self.dataset, self.method, self.split)
 
     @property
     def work(self) -> float:
         """Rough amount of work, in minibatches of one fit, or in vectors of a stream.
 
-        There are trials x folds fits; the final fit and the predictions count as 20 more.
+        Tuning counts as trials x folds fits; the final fit and its predictions count as 20 more.
         """
         source = datasets.entry(self.dataset)
         if isinstance(source, StreamSource):
@@ -93,12 +93,12 @@ def cells_of(
     protocol: Protocol,
     seed: int,
 ) -> list[Cell]:
-    """Return the cells of every combination, most work first.
+    """Return the cells of every combination of data set, split and method, those with most work first.
 
     Args:
-        suite: suite of all cells.
-        names: data sets.
-        methods: methods.
+        suite: name of the suite.
+        names: names of the data sets.
+        methods: names of the methods.
         splits: split numbers of each data set.
         preset: name of the protocol.
         protocol: protocol of all cells.

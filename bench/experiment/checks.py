@@ -1,7 +1,7 @@
-"""Outcomes of `python -m methods check` for methods of other packages, kept in the user's cache folder.
+"""Outcomes of `python -m methods check` for third-party methods, stored in the user's cache folder.
 
-An outcome belongs to the code of a method and of all that it imports from this project. After a change of either, the
-method counts as not checked.
+An outcome is valid for the method's present code and the code of this project that it imports. After a change of
+either, the method counts as not checked.
 """
 
 import json
@@ -15,11 +15,11 @@ from lockstep_bench.shared.method_names import registered
 
 
 def keep_outcome(method: str, failed: Sequence[str]) -> None:
-    """Keep the outcome of all checks of a method of another package.
+    """Store the outcome of all checks of a third-party method.
 
     Args:
-        method: name of the method; a method of this project is passed over.
-        failed: titles of the checks that it failed.
+        method: name of the method; for methods of this project nothing is stored.
+        failed: titles of the checks that the method failed.
     """
     if file := _file(method):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -27,9 +27,10 @@ def keep_outcome(method: str, failed: Sequence[str]) -> None:
 
 
 def outcome_of_check(method: str) -> str | None:
-    """Return whether the present code of a method passed, a key of `shared.schema.CHECKED`.
+    """Return whether the present code of a method passed its checks, as a key of `shared.schema.CHECKED`.
 
-    Methods of this project have None. An ensemble, or a method with options, has the outcome of the method without.
+    The result is None for methods of this project. An ensemble, or a method with options in its name, has the outcome
+    of the plain method.
     """
     file = _file(method)
     if file is None:

@@ -1,4 +1,4 @@
-"""The code that the numbers of a cell depend on."""
+"""Hashes of the code on which the numbers of a cell (one method on one split) depend."""
 
 from functools import cache, partial
 from importlib.metadata import EntryPoint
@@ -17,16 +17,16 @@ ENVIRONMENT = "lockstep_bench.bench.environment.process"  # how many threads a w
 
 @cache
 def identity_of(suite: str, dataset: str, method: str) -> str | None:
-    """Return "SHARED-METHOD", two hashes of the code that the numbers of a cell depend on; None if it cannot be read.
+    """Return two hashes, "SHARED-METHOD", of the code on which a cell's numbers depend; None if it cannot be read.
 
-    SHARED is equal for all methods on a data set of a suite, and METHOD is the method's. Rows of two methods stand on
-    the same code if their SHARED are equal, and rows of one method if both are.
+    SHARED is the same for all methods on a data set of a suite. METHOD belongs to the method. Results of two methods
+    come from the same code if their SHARED hashes are equal, results of one method if both hashes are equal.
 
-    SHARED covers the evaluation of the suite, the readers of the data set and of those sets that a model of it is
-    shown besides, and all that these import: engine, tuner, metrics, networks. It also covers the suite's network and
-    what is declared of the data set's task. METHOD covers the method's class and its module and all that this imports,
-    and the package's version if the method comes from another package. `bench.environment.code_identity` says which
-    imports are followed and what in a module counts.
+    SHARED covers the evaluation of the suite, the readers of the data set and of its OOD data sets, and all modules
+    that these import: engine, tuner, metrics, networks. It also covers the suite's network and the declared task of the
+    data set. METHOD covers the method's class, its module and all modules that this imports, and the version of the
+    package if it is a third-party method. `bench.environment.code_identity` defines which imports are followed, and
+    which parts of a module change the hash.
     """
     try:
         source = datasets.entry(dataset)
@@ -53,7 +53,7 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
 
 
 def code_of(entry: EntryPoint) -> tuple[tuple[str, ...], str]:
-    """Return the modules of a method's entry point, and its class with the version of its package."""
+    """Return the modules of a method's entry point, and a text with its class and the version of its package."""
     return (entry.module,), f"{entry.value.removeprefix(ONE_NAME)} {entry.dist.version if entry.dist else ''}"
 
 

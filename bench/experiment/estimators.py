@@ -1,4 +1,4 @@
-"""Registry of the estimators that fit Gaussians to streams of vectors; each is imported when it is first used."""
+"""Registry of the estimators that fit Gaussians to streams of vectors; they are imported when first used."""
 
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -12,12 +12,12 @@ ANY = (FactorModels, SGDIterates)
 
 
 class Estimator(NamedTuple):
-    """Entry of the registry.
+    """Entry of the registry about one estimator.
 
     Attributes:
-        title: name for people.
-        sources: kinds of data sets whose streams it fits.
-        target: "module:class" of its `bench.streams.fitting.Fitting`.
+        title: display name.
+        sources: kinds of data sets whose streams the estimator can fit.
+        target: "module:class" of the estimator, a subclass of `bench.streams.fitting.Fitting`.
     """
 
     title: str
@@ -25,7 +25,7 @@ class Estimator(NamedTuple):
     target: str
 
     def load(self) -> type:
-        """Import and return the class."""
+        """Import the estimator and return its class."""
         fitting: type = resolve_name(self.target)
         return fitting
 
@@ -59,7 +59,7 @@ def names() -> tuple[str, ...]:
 
 
 def excludes(name: str, dataset: str) -> str | None:
-    """Return why an estimator cannot be used on a data set, or None."""
+    """Return the reason why an estimator cannot be used on a data set, or None if it can."""
     source = datasets.entry(dataset)
     if isinstance(source, ESTIMATORS[name].sources):
         return None

@@ -1,4 +1,4 @@
-"""Notes on flagged splits, which are run and not ranked."""
+"""Notes for the user on flagged splits (`datasets.Source.flagged`), which are run but not ranked."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from lockstep_bench.bench.experiment.cells import Cell
 
 
 def notes_on_flagged(cells: Sequence[Cell]) -> list[str]:
-    """Return a sentence for each flagged split (`datasets.Source.flagged`) among the cells of a run."""
+    """Return a sentence, with the reason, for each flagged split among the cells of a run."""
     splits = dict.fromkeys((cell.dataset, cell.split) for cell in cells)
     flagged = [(name, split, datasets.entry(name).flagged.get(split)) for name, split in splits]
     return [

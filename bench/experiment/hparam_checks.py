@@ -1,4 +1,4 @@
-"""Hyper-parameters that a request fixes, checked against the ranges of its methods."""
+"""Check of hyper-parameters that the user gives instead of tuning, against the ranges of the methods."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return the hyper-parameters that the protocol fixes of each method; only methods that have any.
+    """Return the hyper-parameters that the user fixes, for each method that has any: method -> name -> value.
 
     Args:
-        request: the request.
-        names: data sets.
-        method_names: methods.
+        request: the user's request.
+        names: names of the data sets.
+        method_names: names of the methods.
 
     Raises:
-        InvalidRequest: no method has the hyper-parameter, its value is not possible, or a data set's model fixes it.
+        InvalidRequest: no method has the hyper-parameter, its value is impossible, or a data set's Bayesian model fixes
+            it.
     """
     _, protocol = protocol_of(request)
     if protocol.hparams is None:
@@ -49,11 +50,11 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
 
 
 def complaint(given: GivenHParam, spaces: "Mapping[str, Mapping[str, BaseDistribution]]") -> str | None:
-    """Return why a hyper-parameter cannot be so given, or None if it can.
+    """Return the reason why the user cannot give a hyper-parameter this value or range, or None if it is possible.
 
     Args:
-        given: the hyper-parameter.
-        spaces: ranges of the hyper-parameters of each method that it is given for; one of them must have it.
+        given: the hyper-parameter with its value or range.
+        spaces: search space of each method to which this applies; at least one of them must have the hyper-parameter.
     """
     having = {name: space for name, space in spaces.items() if given.name in space}
     if not having:

@@ -1,4 +1,4 @@
-"""Jobs: batches of cells that a worker runs side by side."""
+"""Jobs: a job is a group of cells that differ only in their split, which a worker process runs together."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,14 +10,15 @@ STACK_ROWS = 150  # on a CPU core larger stacks gain little and cost memory
 
 @dataclass(frozen=True)
 class Job:
-    """Cells that differ only in their split, which a worker runs side by side.
+    """A job: cells that differ only in their split, which a worker process tunes and trains together.
 
     Attributes:
-        cells: The cells to run.
+        cells: The cells to run; a cell is one method on one split of a data set.
         journals: The file of each cell's Optuna study.
         data_dir: Data directory, or None for the default.
-        stack_rows: Largest number of replicas that train at a time, for which the worker has memory.
-        validated: Whether given hyper-parameters are scored on the validation rows, although nothing is chosen.
+        stack_rows: Largest number of networks to train together, so that they fit into the worker's memory.
+        validated: Whether hyper-parameters that the user gives are scored on the validation rows, although nothing is
+            tuned.
     """
 
     cells: tuple[Cell, ...]
@@ -27,6 +28,6 @@ class Job:
     validated: bool = False
 
     def alone(self) -> list["Job"]:
-        """Return one job per cell."""
+        """Return a separate job for each cell of this job."""
         pairs = zip(self.cells, self.journals, strict=True)
         return [replace(self, cells=(cell,), journals=(journal,)) for cell, journal in pairs]

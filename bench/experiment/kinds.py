@@ -1,4 +1,4 @@
-"""Kinds of cells: their methods, their evaluation, and what they need. Imports nothing heavy."""
+"""Kinds of cells, such as predictions on tables or image classification: which methods can run, and the evaluation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """Cells in which methods of the registry are trained on a data set.
+    """A kind of cells; this one is for methods that are trained on tables and scored by their predictions.
 
     Attributes:
-        runner: "module:function" of their evaluation.
-        data: kind of data, which decides what fields of a protocol concern the cells (`Setting.data`).
-        settled: hyper-parameters that a data set's model fixes, so that they are neither tuned nor given.
+        runner: "module:function" that returns the evaluation of a job.
+        data: kind of data, which decides which fields of a protocol apply (`Setting.data`).
+        settled: hyper-parameters that a data set's Bayesian model fixes, so that the user can neither tune nor give
+            them.
     """
 
     runner: str
@@ -32,7 +33,7 @@ class Kind:
 
     @property
     def evaluation(self) -> Callable[..., Any]:
-        """Return the function that makes an evaluation of a job, a torch device and a progress callback.
+        """Return the function that makes an evaluation from a job, a torch device and a progress callback.
 
         The method `run` of an evaluation yields the outcomes of all cells after each step, as far as they are known.
         """
@@ -40,50 +41,50 @@ class Kind:
         return evaluation
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all methods that can run."""
+        """Return the names of all methods that can run in cells of this kind."""
         return methods.names()
 
     def headline(self) -> tuple[str, ...]:
-        """Return the names of one method per idea."""
+        """Return the names of one method per family, for a first comparison."""
         return methods.headline()
 
     def canonical(self, name: str) -> str:
-        """Import a method and return its name with its options in one form; the name itself if that cannot be done."""
+        """Return a method's name with its options in a normal form; unchanged if the method cannot be imported."""
         return name if methods.problem_with(name) else methods.get(name).name
 
     def problem_with(self, name: str) -> str | None:
-        """Import a method and return why it cannot be used at all, or None."""
+        """Import a method and return the reason why it cannot be used at all, or None if it can."""
         return methods.problem_with(name)
 
     def belongs(self, name: str, suite: str) -> bool:
-        """Return True if a method runs in a suite by default, False if it has to be named."""
+        """Return True if a method runs in a suite by default, False if the user has to name it."""
         return suite in methods.get(name).suites
 
     def in_words(self, protocol: Protocol) -> str:
-        """Return the budget of a cell as a phrase for people."""
+        """Return the budget of a cell in words."""
         return in_words(json.loads(protocol.to_json()), self.data)
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
-        """Return the replicas of the largest stack that one cell fills; 0 where fits are trained one by one.
+        """Return the largest number of networks that one cell trains together; 0 if fits are trained one by one.
 
-        The stack holds the most trials that a round draws, on every fold, with all members of an ensemble.
+        It is the largest number of trials in a round of tuning, times the number of folds and of ensemble members.
         """
         used = methods.get(method)
         fits = [(end - start) * protocol.fits_per_trial for start, end in protocol.rounds()]
         return max([1, *fits]) * used.members if used.stackable else 0
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
-        """Return what is missing to run a data set besides its data, and the remedy; None if nothing is missing."""
+        """Return what else than data is missing to run a data set, and the remedy; None if nothing is missing."""
         return None
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
-        """Return why a method cannot be used on a data set, or None; `task` makes the task of the data set."""
+        """Return the reason why a method cannot be used on a data set, or None; `task` returns the data set's task."""
         made = task()
         return methods.get(method).suited_to(made).excludes(made)
 
 
 class Streams(Kind):
-    """Cells in which estimators are fitted to streams of vectors; no network is trained."""
+    """Kind of cells in which estimators fit Gaussians to streams of vectors; no network is trained."""
 
     data = STREAMS
 
@@ -114,7 +115,7 @@ class Streams(Kind):
 
 
 class Images(Kind):
-    """Cells in which one network at a time is trained on images."""
+    """Kind of cells in which image classifiers are trained, one network at a time."""
 
     data = IMAGES
 
@@ -124,7 +125,7 @@ class Images(Kind):
 
 @dataclass(frozen=True)
 class Fidelity(Kind):
-    """Cells in which a posterior, of weights or of functions, is compared with a reference posterior."""
+    """Kind of cells in which a posterior, of weights or of predictions, is compared with a reference posterior."""
 
     settled = frozenset({"prior_precision", "noise_precision"})
 

@@ -1,4 +1,4 @@
-"""Notes on ranges of the noise precision that do not suit the targets of a data set."""
+"""Notes for the user on search ranges of the noise precision that do not suit a data set's targets."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,14 @@ LEAST_END, MOST_START = 3.0, 100.0
 
 
 def notes_on_noise_ranges(cells: Sequence[Cell], data_dir: Path | None) -> list[str]:
-    """Return a sentence for each regression set whose `Source.noise_precisions` is far from the targets' scale.
+    """Return a sentence for each regression data set whose range of noise precisions does not fit the targets' scale.
 
-    Such a range keeps the noise near the spread of the targets or above it, or far below it. The density of all methods
-    with one tuned noise precision is then poor, whatever they learn.
+    Such a range (`Source.noise_precisions`) forces the noise to be as large as the spread of the targets or larger, or
+    far too small. The predictive density of all methods with one tuned noise precision is then poor, whatever they
+    learn.
 
     Args:
-        cells: Cells of a run; sets that cannot be loaded here are passed over.
+        cells: Cells of a run; data sets that cannot be loaded on this machine are skipped.
         data_dir: Data folder; None for the default.
     """
     names = dict.fromkeys(cell.dataset for cell in cells if cell.suite in ("uci", "own"))

@@ -1,4 +1,4 @@
-"""A table that a request brings with it, checked and registered before any work."""
+"""Registration of a user's own table (option `--csv`) before a run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +14,15 @@ PAGE = "docs/your-own-data.md"
 
 
 class Given(NamedTuple):
-    """Options of the command line about a user's own table; None for those that are left out.
+    """Command-line options about a user's own table; None for options that are left out.
 
     Attributes:
         csv: file of the table.
         target: column that is predicted.
         task: "regression" or "classification".
         decimal, thousands, na_values: see `datasets.describe`.
-        no_header: True if the first line is a row.
-        impute: "median".
+        no_header: True if the first line is a row of data.
+        impute: "median" to fill missing values.
         splits_file: file of the splits.
     """
 
@@ -40,13 +40,16 @@ class Given(NamedTuple):
 def register(
     given: Given, suite: str, names: Sequence[str] | None, on_cluster: bool
 ) -> tuple[datasets.Table, tuple[str, ...]] | None:
-    """Register the table of `--csv` for this process and its workers; return it with warnings, or None without one.
+    """Register the table of `--csv` for this process and its worker processes.
 
     Args:
-        given: the options about it.
-        suite: suite that the request names.
-        names: data sets that the request names.
-        on_cluster: whether other machines do the work.
+        given: the options about the table.
+        suite: suite that the user asks for.
+        names: data sets that the user asks for.
+        on_cluster: whether other machines run the jobs.
+
+    Returns:
+        The description of the table, and warnings about it; None without `--csv`.
 
     Raises:
         InvalidRequest: the table cannot be used, or options contradict each other.

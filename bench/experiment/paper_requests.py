@@ -1,4 +1,4 @@
-"""Requests that make the rows of replications."""
+"""Requests that run the replications of papers' tables and figures."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,16 @@ ALL = "all"
 
 
 def requests_of(preset: str, narrowed: Request) -> list[Request]:
-    """Return what is run for the entries of `--suite papers --preset NAMES`.
+    """Return the requests to run for `--suite papers --preset NAMES`.
+
+    An entry is a table or figure of a paper (`shared.papers.entries`).
 
     Args:
-        preset: Names of entries with commas between them, or "all" for every entry that two cores can run.
-        narrowed: What the command line asks for besides; its methods, data sets and splits restrict the entries.
+        preset: Names of entries, separated by commas, or "all" for every entry that two cores can run.
+        narrowed: Request with the other options; its methods, data sets and splits restrict the entries.
 
     Raises:
-        InvalidRequest: an entry is unknown, nothing is left of the entries, or the protocol was to be changed.
+        InvalidRequest: an entry is unknown, the restrictions leave nothing to run, or options change the protocol.
     """
     if narrowed.changes or narrowed.options:
         asked = ", ".join([*narrowed.changes, *narrowed.options])

@@ -1,4 +1,4 @@
-"""Texts of the command line, read: splits, settings, hyper-parameters and devices."""
+"""Parsing of command-line options: names, splits, settings, hyper-parameters and devices."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,10 @@ LONGEST_NAME = 200  # characters; file systems allow 255 for a file's name
 
 
 def parse_names(option: str, text: str | None) -> list[str] | None:
-    """Return the names of a text such as "map,slang(rank=2, lr=1)", in which brackets keep commas; None from None."""
+    """Return the names in a text such as "map,slang(rank=2, lr=1)"; None for None.
+
+    Commas within brackets do not separate names.
+    """
     if text is None:
         return None
     names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
@@ -28,12 +31,12 @@ def parse_names(option: str, text: str | None) -> list[str] | None:
 
 
 def check_folder(option: str, path: Path, *, writes: bool = True) -> None:
-    """Raise unless the path is a folder, or one may be made there.
+    """Raise InvalidRequest unless the path is a folder, or a folder can be created there.
 
     Args:
-        option: name of the option, for the message.
+        option: name of the option, for the error message.
         path: path of the folder.
-        writes: whether the command writes there, and not only reads.
+        writes: whether the command writes to the folder; otherwise it only reads.
     """
     try:
         nearest = nearest_folder(path)
@@ -52,7 +55,7 @@ def _try_to_write(folder: Path) -> None:
 
 
 def parse_splits(text: str) -> list[int]:
-    """Return the split numbers of a text such as "0-4,7"."""
+    """Return the split numbers in a text such as "0-4,7"."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
@@ -66,7 +69,7 @@ def parse_splits(text: str) -> list[int]:
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
-    """Return the seconds of a text such as "1,10,100", rising and each once."""
+    """Return the budgets in seconds in a text such as "1,10,100", sorted and without duplicates."""
     parts = [part.strip() for part in text.split(",")]
     if any(not re.fullmatch("[1-9][0-9]{0,5}", part) for part in parts):
         raise InvalidRequest(f"--budget-seconds {text!r} cannot be read; write whole seconds, as in 1,10,100")
@@ -74,7 +77,7 @@ def parse_budgets(text: str) -> tuple[int, ...]:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Value]:
-    """Return fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
+    """Return changed fields of `Protocol` from texts such as "samples=30" or "max_train=none": name -> value."""
     settings: dict[str, Value] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -104,7 +107,7 @@ def _value(name: str, text: str, setting: Setting) -> Value:
 
 
 def parse_hparams(texts: Sequence[str]) -> dict[str, Value]:
-    """Return the field `hparams` of `Protocol` from texts such as "lr=0.01" or "slang:lr=0.08"; none from no texts."""
+    """Return the field `hparams` of `Protocol` from texts such as "lr=0.01" or "slang:lr=0.08"; {} without texts."""
     try:
         return {"hparams": GivenHParams.of(map(given_hparams.parse, texts))} if texts else {}
     except ValueError as error:
@@ -112,7 +115,7 @@ def parse_hparams(texts: Sequence[str]) -> dict[str, Value]:
 
 
 def parse_devices(text: str) -> list[str]:
-    """Return torch's device names of "cpu", "cuda" (all GPUs) or "cuda:0,1"."""
+    """Return the names of torch devices in a text such as "cpu", "cuda" (all GPUs) or "cuda:0,1"."""
     if text == "cpu":
         return ["cpu"]
     if not re.fullmatch(r"cuda(:[0-9]{1,3}(, *(cuda:)?[0-9]{1,3})*)?", text):

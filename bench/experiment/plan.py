@@ -1,4 +1,4 @@
-"""Requests, checked before any work: their protocol, data sets, methods, splits and cells."""
+"""Checks of a user's request, and its protocol, data sets, methods, splits and cells."""
 
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -21,7 +21,10 @@ def suite_of(request: Request) -> Suite:
 
 
 def chosen_datasets(request: Request) -> tuple[str, ...]:
-    """Return the names of the requested data sets; a name that is unknown or of another suite is refused."""
+    """Return the names of the requested data sets.
+
+    Raises InvalidRequest for a name that is unknown or belongs to another suite.
+    """
     suite = suite_of(request)
     if request.datasets is None:
         without = suite.left_out.get(request.preset, ())
@@ -36,12 +39,13 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
 
 
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Import the requested methods and return their names, and why others of installed packages cannot be loaded.
+    """Import the requested methods; return their names, and the reasons why other methods cannot be loaded.
 
-    "headline" stands for one method of each idea, and "all" for those that the suite includes.
+    The name "headline" stands for one method of each family, and "all" for all methods that the suite includes.
+    Third-party methods that cannot be loaded are left out if the user has not named them.
 
     Raises:
-        InvalidRequest: a method is unknown, or it was named and cannot be loaded.
+        InvalidRequest: a method is unknown, or the user has named it and it cannot be loaded.
     """
     suite = suite_of(request)
     kind = suite.kind
@@ -80,10 +84,10 @@ def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ..
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
-    """Return the name of the resolved protocol and the protocol.
+    """Return the request's protocol, that is, its preset with the user's changes, and its name.
 
-    The name is that of the replication, or the preset's with "-modified" if anything differs. A budget of seconds is
-    added, as in "tuned-10s".
+    The name is the preset's, with "-modified" if anything was changed, or the name of the replication. A budget of
+    seconds is appended, as in "tuned-10s".
     """
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
@@ -109,7 +113,7 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
 
 
 def check_schedule(request: Request) -> None:
-    """Raise InvalidRequest for a step schedule that is not complete, or for parts of one that is not asked for."""
+    """Raise InvalidRequest if the options of a step schedule are incomplete, or given for another schedule."""
     _, protocol = protocol_of(request)
     given = {"milestones": protocol.milestones, "factor": protocol.factor}
     lacking = [name for name, value in given.items() if value is None]
@@ -126,7 +130,7 @@ def check_schedule(request: Request) -> None:
 
 
 def check_folds(request: Request, names: Sequence[str]) -> None:
-    """Raise InvalidRequest for block folds on a data set whose splits are not along a feature."""
+    """Raise InvalidRequest if block folds are requested for a data set whose splits are not along a feature."""
     _, protocol = protocol_of(request)
     for name in names:
         source = datasets.entry(name)
@@ -138,7 +142,7 @@ def check_folds(request: Request, names: Sequence[str]) -> None:
 
 
 def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return the splits to run of each data set: the requested ones that it has, else the preset's, without flagged."""
+    """Return the splits to run of each data set: the requested ones, or by default the preset's unflagged ones."""
     available = {name: datasets.entry(name).n_splits for name in names}
     if request.splits is None:
         flagged = {name: datasets.entry(name).flagged for name in names}
@@ -152,7 +156,7 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
 
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return the pairs (method, data set) that cannot be run, each with the reason."""
+    """Return the pairs (method, data set) that cannot be run, with the reason."""
     from lockstep_bench.bench.experiment.tasks import task_of
 
     _, protocol = protocol_of(request)
@@ -175,12 +179,12 @@ def cells(
     method_names: Sequence[str],
     without: Container[tuple[str, str]] = (),
 ) -> list[Cell]:
-    """Return the cells of a request, most work first.
+    """Return the cells of a request, those with most work first.
 
     Args:
-        request: the request.
-        splits: splits of each available data set.
-        method_names: methods.
+        request: the user's request.
+        splits: split numbers of each available data set.
+        method_names: names of the methods.
         without: pairs (method, data set) to leave out.
     """
     preset, protocol = protocol_of(request)

@@ -1,4 +1,4 @@
-"""Progress of a job, which is reported at most once a second."""
+"""Reports of the progress of a job (cells that a worker process runs together), at most once a second."""
 
 import time
 from collections.abc import Callable
@@ -11,9 +11,9 @@ class JobProgress(NamedTuple):
     """Progress of a job.
 
     Attributes:
-        done: Fraction of its stacks that is trained; all stacks count equally.
-        activity: Work other than training, as "sampling the reference"; "" while it trains.
-        activity_done: Fraction of that work which is done.
+        done: Fraction of the training that is done; every group of fits that train together (stack) counts equally.
+        activity: Other work that goes on, such as "sampling the reference"; "" during training.
+        activity_done: Fraction of this other work that is done.
     """
 
     done: float
@@ -28,11 +28,11 @@ class ProgressReporter:
     """Reports the progress of a job at most once a second.
 
     Args:
-        n_stacks: See the attribute.
-        on_progress: Is called with each report.
+        n_stacks: Number of stacks (groups of fits that train together) of the job.
+        on_progress: Called with each report.
 
     Attributes:
-        n_stacks: Stacks that the job trains.
+        n_stacks: The same number, which may be changed once it is known.
     """
 
     def __init__(self, n_stacks: int, on_progress: OnProgress):
@@ -40,7 +40,7 @@ class ProgressReporter:
         self._n_begun, self._reported_at, self._done = 0, time.monotonic(), 0.0
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
-        """Return a function that the next stack calls now and then with the number of its `n_updates` that are done."""
+        """Return a callback for the training of the next stack, to be called with the number of updates done."""
         before = self._n_begun
         self._n_begun += 1
 
@@ -51,7 +51,7 @@ class ProgressReporter:
         return on_update
 
     def activity(self, name: str) -> Callable[[float], None]:
-        """Return a function that work other than training calls with its finished fraction."""
+        """Return a callback for other work than training, to be called with the fraction that is done."""
         return lambda fraction: self._report(JobProgress(self._done, name, fraction))
 
     def _report(self, progress: JobProgress) -> None:

@@ -1,4 +1,4 @@
-"""Requests of the command line, and the error for one that cannot be met."""
+"""The user's request, from the command line, and the error for a request that cannot be met."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -8,22 +8,22 @@ from lockstep_bench.shared.protocol import Value
 
 
 class InvalidRequest(ValueError):
-    """A request that cannot be met. The message says what was got, what is allowed, and what to do."""
+    """A request that cannot be met. The message says what was given, what is allowed, and what to do."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request of the command line.
+    """What the user asks for on the command line.
 
     Attributes:
-        suite, preset: names.
-        methods, datasets: names; None for all of the suite.
+        suite, preset: names of the suite and of the preset.
+        methods, datasets: names of methods and data sets; None for all of the suite.
         splits: split numbers; None for those of the preset.
-        changes: values for fields of the preset's `Protocol`.
+        changes: fields of the preset's `Protocol` to change, with their values.
         seed: seed of the whole run.
         options: options of methods, each "METHOD:NAME=VALUE".
-        replication: entry of `shared.papers` that the request belongs to, which its rows name as their preset;
-            "" for none.
+        replication: table or figure of a paper (entry of `shared.papers`) that this request replicates. Its results
+            have this name as their preset. "" for none.
     """
 
     suite: str
@@ -38,7 +38,7 @@ class Request:
 
 
 def known(kind: str, name: str, allowed: Sequence[str]) -> str:
-    """Return `name` if it is allowed; raise `InvalidRequest` with the nearest allowed name otherwise."""
+    """Return `name` if it is allowed; otherwise raise `InvalidRequest` and suggest the nearest allowed name."""
     if name in allowed:
         return name
     near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)

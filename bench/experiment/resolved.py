@@ -1,4 +1,4 @@
-"""Resolves requests to the cells that are run, and to what is left out."""
+"""Resolution of requests: the cells to run, and the data sets and methods that are left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ FEW_FOLDS = 10  # every split of a table has as many training rows
 
 @dataclass(frozen=True)
 class Resolved:
-    """Cells of requests, and what is left out.
+    """The cells of some requests, and the data sets and methods that are left out.
 
     Attributes:
-        cells: most work first.
+        cells: the cells, those with most work first; a cell is one method on one split of a data set.
         missing: data sets that are not available.
-        broken: why a method of an installed package cannot be loaded, by name.
-        without: why a method cannot be used on a data set, by (method, data set).
-        given: hyper-parameters that the protocol fixes, by method.
+        broken: third-party methods that cannot be loaded, name -> reason.
+        without: pairs (method, data set) that cannot be run, with the reason.
+        given: hyper-parameters that the user fixes, by method.
     """
 
     cells: Sequence[Cell]
@@ -42,15 +42,15 @@ class Resolved:
 
 
 def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> Resolved:
-    """Return the cells of requests, all of which are checked before anything is downloaded.
+    """Return the cells of requests. All requests are checked before anything is downloaded.
 
     Args:
         requests: the requests, at least one.
         data_dir: data folder; None for the default.
-        fetch: True to download what is missing.
+        fetch: whether to download missing data sets.
 
     Raises:
-        request.InvalidRequest: a request cannot be met, or the data folder can be none.
+        request.InvalidRequest: a request cannot be met, or the data folder cannot be a folder.
     """
     check_data_folder(data_dir)
     checked = [_checked(request) for request in requests]

@@ -1,4 +1,4 @@
-"""Suites: data sets, networks and budgets that are run and shown together."""
+"""Suites: collections of data sets, with networks and protocols, that are run and shown together."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,17 +10,19 @@ from lockstep_bench.shared.protocol import Protocol
 
 @dataclass(frozen=True)
 class Suite:
-    """A collection of tasks that are run and shown together.
+    """A collection of data sets, with networks and protocols, that are run and shown together.
+
+    Data sets list the suites to which they belong (`Source.suites`).
 
     Attributes:
-        name: name on the command line; data sets list the suites that they belong to.
-        title: name for people.
-        kind: kind of its cells.
-        headline: metrics of `shared.schema.METRICS` that a run prints at its end, with their names for people.
+        name: name on the command line.
+        title: display name.
+        kind: kind of the suite's cells, such as image classification.
+        headline: metrics of `shared.schema.METRICS` that a run prints at its end -> their display names.
         hidden: units of each hidden layer of its multilayer perceptrons.
-        splits: per preset, number of a data set's splits that are run by default; None for all.
+        splits: for each preset, the number of splits of a data set that are run by default; None for all.
         presets: protocols by name.
-        left_out: per preset, data sets that take too long to be run by default.
+        left_out: for each preset, data sets that are not run by default because they take too long.
     """
 
     name: str
@@ -33,7 +35,7 @@ class Suite:
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def datasets(self) -> tuple[str, ...]:
-        """Return the names of the suite's data sets whose entries work."""
+        """Return the names of the suite's data sets, without those whose code cannot be loaded."""
         broken = {problem.name for problem in datasets.problems()}
         usable = (name for name in datasets.names() if name not in broken)
         return tuple(name for name in usable if self.name in datasets.entry(name).suites)

@@ -1,4 +1,4 @@
-"""Tasks that suites make of data sets, and the search spaces of methods on them."""
+"""Tasks (likelihood and network) of data sets in suites, and the search spaces of methods on these tasks."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,12 +27,12 @@ LARGE_IMAGE = 128  # height in pixels from which ResNets use the stem for ImageN
 
 
 def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
-    """Return the task that a suite makes of a data set under a protocol; None for the default protocol."""
+    """Return the task (likelihood and network) of a data set in a suite under a protocol, or the default protocol."""
     return task_from(datasets.entry(dataset), suite, protocol or Protocol())
 
 
 def task_from(source: datasets.Source, suite: str, protocol: Protocol) -> Task:
-    """Return the task of a data set in a suite under a protocol; the data set need not be registered."""
+    """Return the task (likelihood and network) of a data set, registered or not, in a suite under a protocol."""
     likelihood = _likelihood(source, protocol.likelihood)
     if source.image:
         network = image_network(protocol.network, source.image, likelihood.n_outputs)
@@ -54,7 +54,7 @@ def method_for(name: str, task: Task) -> Method:
 
 
 def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Network:
-    """Return a network by its name in a protocol, for images (channels, height, width)."""
+    """Return the image network that a protocol names, for images of shape (channels, height, width)."""
     from lockstep_bench.methods.networks import convnets, resnets
 
     makers: dict[str, Callable[[], Network]] = {
@@ -90,7 +90,7 @@ def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDi
     """Return the search space of a method on a task under a protocol, by hyper-parameter.
 
     A hyper-parameter that the protocol fixes has a range of one point. A range that the protocol gives is searched on
-    the scale of the method's own.
+    the same (linear or log) scale as the method's range that it replaces.
     """
     given = protocol.ends_for(method.name)
     ranges = ranges_of(method, task, protocol)
@@ -102,12 +102,12 @@ def _between(low: float, high: float, own: BaseDistribution) -> BaseDistribution
 
 
 def ranges_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:
-    """Return the ranges of all hyper-parameters of a method on a task, whether the protocol fixes them or not."""
+    """Return the method's own ranges of all its hyper-parameters on a task, even if the protocol gives others."""
     if task.network.image:
         return method.image_space(task)
     return method.wide_space(task) if protocol.space == "wide" else method.search_space(task)
 
 
 def as_json(space: Mapping[str, BaseDistribution]) -> str:
-    """Return a search space as a JSON object, as in a cell's row."""
+    """Return a search space as a JSON object, in the form in which it is stored with results."""
     return json.dumps({name: json.loads(distribution_to_json(distribution)) for name, distribution in space.items()})

@@ -1,8 +1,10 @@
-"""Every metric of a cell, computed from one `Predictive`. Imports `datasets.images.shifts` and `shared`.
+"""All metrics of predictions, computed from a `Predictive`.
 
-The metrics score the equally weighted mixture of the predictive's S samples, in float64. `evaluate` returns the numbers
-of a cell's row. `tables` returns curves and values per OOD set, which are stored in separate files. `summaries` reduces
-these tables to further columns of the row.
+The metrics score the equally weighted mixture of the predictive's S samples, in float64. `evaluate` returns the metrics
+that are stored in a row of results. `tables` returns curves, and values for each OOD data set, which are stored in
+separate files. `summaries` reduces these tables to further columns of the row.
+
+Imports allowed here: `datasets.images.shifts` and `shared`.
 """
 
 from collections.abc import Mapping
@@ -43,7 +45,7 @@ __all__ = [
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
-    """Return log (1/S) sum_s p_s(y) per test point, (n,), nats.
+    """Return the log predictive density log (1/S) sum_s p_s(y) of each test point, (n,), nats.
 
     Args:
         predictive: S samples of the likelihood's parameters at n points.
@@ -55,9 +57,9 @@ def log_density(predictive: Predictive, y: Tensor) -> Tensor:
 
 
 def expected_log_density(predictive: Predictive, y: Tensor) -> float:
-    """Return 1/S sum_s log p_s(y), the mean over points, nats; the arguments are those of `log_density`.
+    """Return the mean over points of 1/S sum_s log p_s(y), nats; the arguments are those of `log_density`.
 
-    Jensen's inequality makes it at most the mean of `log_density`.
+    By Jensen's inequality it is at most the mean of `log_density`.
     """
     if isinstance(predictive, Classes):
         return classification.log_densities(predictive, y).mean().item()
@@ -67,7 +69,7 @@ def expected_log_density(predictive: Predictive, y: Tensor) -> float:
 def nmll(predictive: Predictive, y: Tensor) -> float:
     """Return the negative mean log predictive density over test points, nats, for targets y (n,).
 
-    The tuner minimises this metric, and pages show it first.
+    Tuning minimises this metric, and result pages show it first.
     """
     return -log_density(predictive, y).mean().item()
 
@@ -75,7 +77,7 @@ def nmll(predictive: Predictive, y: Tensor) -> float:
 def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive | None = None) -> dict[str, float]:
     """Return the metrics of `shared.schema.METRICS` that apply to the task.
 
-    Metrics that are undefined on these points are left out, such as the AUROC where all points are of one class.
+    Metrics that are undefined on these points are left out, such as the AUROC if all points have the same class.
 
     Args:
         predictive: the predictive at n test points.
@@ -100,7 +102,7 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive 
 
 
 def evaluate_joint(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, float]:
-    """Return the metrics of `shared.schema.JOINT` that n test points suffice for; arguments as of `evaluate`.
+    """Return those metrics of `shared.schema.JOINT` that n test points allow; the arguments are those of `evaluate`.
 
     Sample s of the predictive must be one function at all points (`methods.base.Method.joint`).
     """
@@ -108,7 +110,7 @@ def evaluate_joint(predictive: Predictive, y: Tensor, y_scale: float) -> dict[st
 
 
 def diagnostics(predictive: Predictive, y: Tensor) -> dict[str, float]:
-    """Return scores that are no columns: for regression the joint NMLL per point, `nmll_joint`.
+    """Return scores that are stored as diagnostics, not as columns: for regression `nmll_joint`, {} otherwise.
 
     Args:
         predictive: the predictive at n test points.
@@ -120,9 +122,9 @@ def diagnostics(predictive: Predictive, y: Tensor) -> dict[str, float]:
 def tables(
     inside: Pooled, y: Tensor, ood: Mapping[str, Mapping[str, Pooled]] = MappingProxyType({})
 ) -> dict[str, pa.Table]:
-    """Return the tables that are stored beside a classifier's row, by their name in `shared.schema.TABLES`.
+    """Return the tables that are stored for a classifier in separate files, by their name in `shared.schema.TABLES`.
 
-    The table of shifted images is made by `shifted.table`.
+    The table of shifted images is not among them; `shifted.table` makes it.
 
     Args:
         inside: pooled predictive at the n test points.
@@ -140,7 +142,7 @@ def tables(
 
 
 def summaries(tables: Mapping[str, pa.Table]) -> dict[str, float]:
-    """Return the columns of a cell's row that are entries or means of its tables: column name -> value."""
+    """Return the columns of a row of results that are computed from the tables: column name -> value."""
     values: dict[str, float] = {}
     if "selective" in tables:
         values |= selective.columns(tables["selective"])

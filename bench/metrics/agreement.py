@@ -1,4 +1,4 @@
-"""Agreement of a predictive with that of a reference posterior, from samples of both at the same points."""
+"""Agreement of a method's predictive with a reference posterior's, from samples of both at the same points."""
 
 import math
 
@@ -15,7 +15,7 @@ COMPONENTS = 500  # at most so many mixture components; larger mixtures are thin
 
 
 def compare(predictive: Predictive, reference: Predictive) -> dict[str, float]:
-    """Return how closely a predictive agrees with the reference's, as means over n points.
+    """Return measures of agreement between a predictive and a reference predictive, as means over n points.
 
     Args:
         predictive: S samples at n points.
@@ -27,8 +27,8 @@ def compare(predictive: Predictive, reference: Predictive) -> dict[str, float]:
         also `sd_ratio`.
 
     Raises:
-        TypeError: one predictive is of classes and the other of real numbers.
-        ValueError: they are at other points, or have parts of wrong shapes.
+        TypeError: one predictive is for classes and the other for real numbers.
+        ValueError: the predictives have different numbers of points, or wrong shapes.
     """
     n_points, n_of_reference = checks.predictive(predictive), checks.predictive(reference)
     if n_points != n_of_reference:
@@ -47,11 +47,11 @@ def compare(predictive: Predictive, reference: Predictive) -> dict[str, float]:
 
 
 def sd_ratio(functions: Tensor, reference: Tensor) -> float:
-    """Return the ratio of the functions' posterior standard deviations, each averaged over n points.
+    """Return the ratio of two posterior standard deviations of a function, each averaged over n points.
 
     Args:
         functions: (S, n), function values of S posterior samples.
-        reference: (S', n), those of the reference posterior.
+        reference: (S', n), function values of S' samples of the reference posterior.
     """
     return (functions.double().std(0, correction=0).mean() / reference.double().std(0, correction=0).mean()).item()
 

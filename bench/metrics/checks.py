@@ -1,7 +1,7 @@
 """Checks of predictives and targets that come from outside `bench.metrics` and `bench.arrays`: types, shapes, labels.
 
-Every message says what was got, what is allowed, and what to do. Numbers of a predictive that are NaN or infinite pass:
-the metrics of a fit that diverged are NaN, and `bench.metrics.flaws` says why.
+Every error message says what was given, what is allowed, and what to do. NaN and infinite numbers in a predictive pass
+these checks. The metrics of such a diverged fit are NaN, and `bench.metrics.flaws` gives the reason.
 """
 
 from operator import index
@@ -35,16 +35,16 @@ class NoDistribution(ValueError):
 
 
 def reals(values: Any, name: str, shape: str) -> np.ndarray:
-    """Return values as an array of real numbers; those that are double precision stay so.
+    """Return values as an array of real numbers, after checks; double precision is kept.
 
     Args:
-        values: an array, a tensor, or what NumPy makes an array of.
-        name: name of the argument, for messages.
-        shape: the shape that is wanted, as in "(n,)" or "(n, C)", for messages and for the number of axes.
+        values: an array, a tensor, or anything that NumPy can turn into an array.
+        name: name of the argument, for error messages.
+        shape: the expected shape, such as "(n,)" or "(n, C)", for error messages and for the number of axes.
 
     Raises:
-        TypeError: They are no real numbers.
-        ValueError: They have another number of axes, are masked, or not finite.
+        TypeError: The values are not real numbers.
+        ValueError: The values have a wrong number of axes, are masked, or are not finite.
     """
     array = values if isinstance(values, np.ndarray) else _array(values)
     if np.ma.is_masked(array):
@@ -82,7 +82,10 @@ def _kind(values: Any, array: np.ndarray) -> str:
 
 
 def of_length(array: np.ndarray, n: int, name: str, of: str) -> np.ndarray:
-    """Return an array of n rows; raise ValueError if it has another length than what it belongs to."""
+    """Return the array if it has n rows, otherwise raise ValueError.
+
+    `name` and `of` say, in the error message, which array this is and which other array has n rows.
+    """
     if len(array) != n:
         raise ValueError(
             f"{name} should have the length {n}, one for each of {of}, got {len(array)}; give rows that belong together"
@@ -94,8 +97,8 @@ def class_numbers(labels: Any, n_classes: int, name: str = "y") -> np.ndarray:
     """Return labels (n,) as integers from 0 to n_classes - 1.
 
     Raises:
-        TypeError: They are no numbers.
-        ValueError: They have another shape, or are other numbers.
+        TypeError: The labels are not numbers.
+        ValueError: The labels have a wrong shape, or are other numbers.
     """
     array = reals(labels, name, "(n,)")
     wrong = (array < 0) | (array >= n_classes) | (array != np.floor(array))
@@ -109,7 +112,7 @@ def class_numbers(labels: Any, n_classes: int, name: str = "y") -> np.ndarray:
 
 
 def integer(value: Any, name: str, least: int) -> int:
-    """Return an integer of at least `least`; NumPy's are integers too."""
+    """Return the value as an integer if it is one (of Python or NumPy) and at least `least`, otherwise raise."""
     try:
         number = index(value)
     except TypeError:
@@ -120,7 +123,7 @@ def integer(value: Any, name: str, least: int) -> int:
 
 
 def positive(value: Any, name: str) -> float:
-    """Return a finite number above 0."""
+    """Return the value as a float if it is a finite number above 0, otherwise raise."""
     number = float(reals(value, name, "()"))
     if number <= 0:
         raise ValueError(f"{name} should be a number above 0, got {number:g}")
@@ -128,15 +131,15 @@ def positive(value: Any, name: str) -> float:
 
 
 def predictive(given: Any, *kinds: type) -> int:
-    """Return the number of points of a predictive, after checks of its type and shapes.
+    """Check the type and shapes of a predictive, and return its number of points.
 
     Args:
         given: the predictive.
         kinds: types that are allowed; by default all.
 
     Raises:
-        TypeError: It is of another type, or holds no tensors of real numbers.
-        ValueError: Its parts have shapes that do not belong together.
+        TypeError: The predictive has another type, or does not hold tensors of real numbers.
+        ValueError: The shapes of its tensors do not fit together.
         NoDistribution: Class probabilities do not sum to 1.
     """
     allowed = kinds or tuple(AXES)
@@ -182,7 +185,7 @@ def _unnormalised(classes: Classes) -> str | None:
 
 
 def targets(given: Predictive, y: Any, *kinds: type) -> Tensor:
-    """Return targets y (n,) as a tensor on the predictive's device: float64, or int64 of classes.
+    """Check targets y (n,) and return them as a tensor on the predictive's device, float64, or int64 for classes.
 
     Args:
         given: the predictive at n points, n at least 1.
@@ -190,8 +193,8 @@ def targets(given: Predictive, y: Any, *kinds: type) -> Tensor:
         kinds: types of predictives that are allowed; by default all.
 
     Raises:
-        TypeError: One of them has another type.
-        ValueError: One of them has another shape, or y has impossible values.
+        TypeError: The predictive or y has a wrong type.
+        ValueError: The predictive or y has a wrong shape, or y has impossible values.
     """
     n_points = predictive(given, *kinds)
     if isinstance(given, Classes):

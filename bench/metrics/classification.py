@@ -15,13 +15,13 @@ from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc
 
 
 def log_densities(predictive: Classes, y: Tensor) -> Tensor:
-    """Return log p_s(y) of each component per point, (S, n), nats, for class numbers y (n,)."""
+    """Return log p_s(y) of each sample s at each point, (S, n), nats, for class numbers y (n,)."""
     labels, log_probs = checks.targets(predictive, y, Classes), predictive.log_probs
     return log_probs.gather(-1, labels.expand(len(log_probs), -1)[..., None])[..., 0].double()
 
 
 def log_density(predictive: Classes, y: Tensor) -> Tensor:
-    """Return log (1/S) sum_s p_s(y) per point, (n,), nats, for class numbers y (n,)."""
+    """Return the log predictive probability log (1/S) sum_s p_s(y) of class numbers y (n,), per point, (n,), nats."""
     components = log_densities(predictive, y)
     return torch.logsumexp(components, dim=0) - math.log(len(components))
 
@@ -29,8 +29,8 @@ def log_density(predictive: Classes, y: Tensor) -> Tensor:
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
     """Return the metrics of `shared.schema.CLASSIFICATION` for class numbers y (n,).
 
-    AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y, and the debiased
-    calibration error where no bin has two points.
+    AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y. The debiased
+    calibration error is left out if no bin has two points.
     """
     labels, probabilities = labels_of(pooled, y), pooled.probabilities.numpy()
     n_classes = probabilities.shape[1]
@@ -67,7 +67,7 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
 
 
 def labels_of(pooled: Pooled, y: Tensor) -> np.ndarray:
-    """Return class numbers y (n,) as integers, after a check of them."""
+    """Return class numbers y (n,) as integers, after a check that these are classes of the predictive."""
     labels = checks.class_numbers(y, pooled.probabilities.shape[1])
     return checks.of_length(labels, len(pooled.probabilities), "y", "the predictive's points")
 
@@ -78,7 +78,7 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> float:
     For two classes this is twice the score of class 1 alone.
 
     Args:
-        probabilities: (n, C).
+        probabilities: (n, C), predicted class probabilities.
         labels: (n,), class numbers.
     """
     residuals = probabilities - np.eye(probabilities.shape[1])[labels]

@@ -1,6 +1,6 @@
 """Count-confidence curves: the number of points at which the largest class probability exceeds a threshold.
 
-Low counts are good at out-of-distribution points, whose classes the classifier cannot know (Lakshminarayanan et al.
+At out-of-distribution points, whose classes the classifier cannot know, low counts are good (Lakshminarayanan et al.
 2017). The DirectUQ paper draws the counts between thresholds against the mean probability there (appendix E.1).
 """
 
@@ -18,14 +18,14 @@ THRESHOLDS = np.arange(101) / 100
 
 
 def counts(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.ndarray:
-    """Return how many of `confidence` (n,), the largest class probabilities, exceed each threshold, (T,)."""
+    """Return how many values of `confidence` (n,), the largest class probabilities, exceed each threshold, (T,)."""
     return len(confidence) - np.searchsorted(np.sort(confidence), thresholds, side="right")
 
 
 def means_between(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.ndarray:
-    """Return the mean of `confidence` (n,) above each threshold and not above the next, (T,); NaN for no points there.
+    """Return the mean of the `confidence` values (n,) between each threshold and the next, (T,); NaN if there are none.
 
-    The points are those whose number is the difference of two `counts`.
+    The number of these values is the difference of two neighbouring `counts`.
     """
     ordered = np.sort(confidence)
     cuts = np.append(np.searchsorted(ordered, thresholds, side="right"), len(ordered))
@@ -34,11 +34,11 @@ def means_between(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -
 
 
 def group_means(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> dict[str, float]:
-    """Return the mean confidence at the test points, and at each group's OOD points as a mean over its sets.
+    """Return the mean confidence at the test points, and for each group of OOD data sets, as a mean over data sets.
 
     Args:
         inside: pooled predictive at the test points.
-        groups: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
+        groups: group ("near" or "far") -> name of an OOD data set -> pooled predictive at its points.
     """
     of_groups = {
         f"{group}_ood_confidence": float(np.mean([_confidence(pooled).mean() for pooled in sets.values()]))
@@ -53,11 +53,11 @@ def _confidence(pooled: Pooled) -> np.ndarray:
 
 
 def curves(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """Return `counts` and `means_between` of the test points and of each OOD set: a table of `schema.CONFIDENCE`.
+    """Return `counts` and `means_between` for the test points and each OOD data set, as a table `schema.CONFIDENCE`.
 
     Args:
         inside: pooled predictive at the test points.
-        groups: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
+        groups: group ("near" or "far") -> name of an OOD data set -> pooled predictive at its points.
     """
     parts = []
     for group, sets in {"test": {"test": inside}, **groups}.items():

@@ -1,7 +1,7 @@
-"""Predictive distributions of a regression besides equal mixtures of normals, as functions of the target.
+"""Density, quantiles and CRPS of predictive distributions of a regression that are not mixtures of normals.
 
-`bench.metrics.mixtures` has the mixtures: of Student's t distributions, of weighted normals. This module has those of
-one distribution per point: Student's t, quantiles, histograms.
+This module has distributions with a single component per point: Student's t, quantiles, histograms.
+`bench.metrics.mixtures` has mixtures of Student's t distributions and of weighted normals.
 
 All are scored in float64, in original target units, by the metrics of `bench.metrics.regression`.
 """
@@ -20,36 +20,42 @@ SUM_TOLERANCE = 1e-4  # of the sum of probabilities and weights, in single preci
 
 
 class Distribution(Protocol):
-    """One distribution per point; y is (n,) in original target units, and so is every result.
+    """Interface of predictive distributions at n points, one for each point.
+
+    Targets y and results have the shape (n,) and original target units, if nothing else is said.
 
     Attributes:
-        mean: (n,).
-        variance: (n,).
+        mean: (n,), means.
+        variance: (n,), variances.
     """
 
     mean: np.ndarray
     variance: np.ndarray
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
-        """Return log p_s(y) of each of S samples, (S, n), nats; minus infinity where the density is 0."""
+        """Return log p_s(y) of each sample s at each point, (S, n), nats; minus infinity where the density is 0."""
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:
-        """Return the quantile for a probability between 0 and 1, or for one probability per point, (n,)."""
+        """Return the quantile at each point, (n,), for one probability between 0 and 1, or for one per point."""
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the continuous ranked probability score, the integral of (F(t) - 1{t >= y})^2 over t."""
+        """Return the continuous ranked probability score (CRPS) at each point, (n,).
+
+        The CRPS is the integral of (F(t) - 1{t >= y})^2 over t.
+        """
 
 
 def distribution_of(predictive: Described) -> Distribution:
     """Return the distribution that a predictive describes.
 
     Raises:
-        TypeError: the predictive is none of these.
-        ValueError: it has several samples though it cannot be pooled, or parts of wrong shapes.
-        bench.metrics.checks.NoDistribution: a ValueError; it describes no distribution with a density and a variance.
+        TypeError: the predictive has another type.
+        ValueError: the predictive has wrong shapes, or several samples although its type cannot be pooled.
+        bench.metrics.checks.NoDistribution: the numbers describe no distribution with a density and a variance. It is a
+            ValueError.
     """
     checks.predictive(predictive, NormalMixtures, StudentT, Quantiles, Histogram)
     parts = [part.double().cpu().numpy() for part in predictive]

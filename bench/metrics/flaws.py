@@ -1,4 +1,4 @@
-"""Reasons for which a predictive describes no probability distribution, for the row of a cell."""
+"""Reasons why a predictive describes no probability distribution, to be stored with a result."""
 
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.distributions import distribution_of
@@ -6,14 +6,16 @@ from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 
 def flaw(predictive: Predictive, points: str = "test points") -> str | None:
-    """Return why a predictive cannot be scored, or None if it can: "variance is negative at 3 of 50 test points".
+    """Return the reason why a predictive cannot be scored, or None if it can.
+
+    An example is "variance is negative at 3 of 50 test points".
 
     Args:
         predictive: samples at n points.
-        points: what these are.
+        points: name of the points in the sentence.
 
     Raises:
-        TypeError, ValueError: it is no predictive, or its parts have wrong shapes.
+        TypeError, ValueError: the argument is not a predictive, or has wrong shapes.
     """
     problem = None
     try:

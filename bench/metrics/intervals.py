@@ -1,4 +1,4 @@
-"""Central predictive intervals, and their interval score."""
+"""Quantiles of predictives, and the interval score of central predictive intervals."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from lockstep_bench.methods.maths.predictive import Normals, Regression
 
 
 def quantiles(predictive: Regression, level: float) -> np.ndarray:
-    """Return the quantile of the predictive at each point, (n,), for a probability."""
+    """Return the quantile of the predictive at each point, (n,), for the probability `level`."""
     checks.predictive(predictive, *checks.REGRESSIONS)
     if not 0 < checks.reals(level, "level", "()") < 1:
         raise ValueError(f"level should be a probability between 0 and 1, exclusive, got {level}")
@@ -29,15 +29,15 @@ def quantiles(predictive: Regression, level: float) -> np.ndarray:
 
 
 def interval_scores(predictive: Regression, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:
-    """Return the interval score of each central interval, mean over points, original target units.
+    """Return the interval score of each central interval, averaged over points, in original target units.
 
-    For the interval [l, u] of probability 1 - a it is (u - l) + 2/a (l - y)_+ + 2/a (y - u)_+: the width, and a penalty
-    for the targets outside (Gneiting and Raftery 2007, eq. 43). The true interval minimises its expectation.
+    For the interval [l, u] of probability 1 - a the score is (u - l) + 2/a (l - y)_+ + 2/a (y - u)_+: the width, and a
+    penalty for the targets outside (Gneiting and Raftery 2007, eq. 43). The true interval minimises its expectation.
 
     Args:
         predictive: the predictive at n test points.
         y: (n,), targets.
-        percents: probabilities of the intervals, per cent.
+        percents: probabilities of the intervals, in per cent.
     """
     y = checks.targets(predictive, y, *checks.REGRESSIONS).cpu().numpy()
     scores = {}

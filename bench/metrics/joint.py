@@ -1,11 +1,12 @@
 """Scores of joint predictions: the labels of several test points at once.
 
-Sample s of the predictive is one function at all points, so the samples give a joint distribution of labels, a mixture
-of S products. Marginal scores see each point alone. Joint scores also see how the labels of points depend on each other
-(Osband et al. 2022, Evaluating high-order predictive distributions in deep learning).
+Sample s of the predictive is one function at all points. The S samples therefore give a joint distribution of the
+labels of several points: a mixture of S product distributions. Marginal scores see each point alone. Joint scores also
+see how the labels of points depend on each other (Osband et al. 2022, Evaluating high-order predictive distributions in
+deep learning).
 
-Test points are put into random groups, the same for every method. There are at least `GROUPS` groups, so a small test
-part is shuffled several times, and the scores move little with the groups.
+Test points are put into random groups, the same for every method. There are at least `GROUPS` groups, for which a small
+test part is shuffled several times. The scores then depend little on the random groups.
 """
 
 import math
@@ -25,7 +26,7 @@ DRAWN_GROUPS = 200
 
 
 def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, float]:
-    """Return the metrics of `shared.schema.JOINT` for targets y (n,), as far as n points suffice for a group.
+    """Return those metrics of `shared.schema.JOINT` for targets y (n,) whose groups need at most n points.
 
     Args:
         predictive: predictive at n test points; sample s is one function at all of them.
@@ -47,10 +48,10 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, flo
 
 
 def groups(n_points: int, size: int, at_least: int) -> np.ndarray:
-    """Return random groups of different points, (G, size), as numbers of points below `n_points`.
+    """Return G random groups of `size` different points, (G, size), as point numbers from 0 to `n_points` - 1.
 
-    Points are shuffled and cut into groups, as often as it takes for `at_least` groups. Points that are left over are
-    in none.
+    Points are shuffled and cut into groups, repeatedly until there are `at_least` groups. Points left over from a
+    shuffle are not used.
     """
     rng, per_shuffle = np.random.default_rng(0), n_points // size
     shuffles = math.ceil(at_least / per_shuffle)
@@ -59,26 +60,26 @@ def groups(n_points: int, size: int, at_least: int) -> np.ndarray:
 
 
 def joint_nmll(components: np.ndarray, points: np.ndarray) -> float:
-    """Return -log (1/S) sum_s prod_i p_s(y_i) over the points of a group, per label, nats; the mean over groups.
+    """Return the joint NMLL of a group, -log (1/S) sum_s prod_i p_s(y_i), per label, nats, averaged over groups.
 
     Args:
         components: (S, n), log p_s(y_i), nats.
-        points: (G, tau), the points of each group.
+        points: (G, tau), numbers of the points in each group.
     """
     return _mean_nats(components[:, points].sum(2), points.shape[1])
 
 
 def dyadic_nmll(components: np.ndarray, pairs: np.ndarray) -> float:
-    """Return the joint NMLL of ten labels at two points, per label, nats; the mean over pairs of points.
+    """Return the joint NMLL of ten labels at two points, per label, nats, averaged over pairs of points.
 
-    Each label is that of one of the two points, drawn with probability 1/2. So k labels are the first point's with the
-    probability of a binomial distribution, and the score is the exact mean over k of
+    Each of the ten labels is drawn at random from the labels of the two points. The number k of labels from the first
+    point has a binomial distribution, and the score is the exact mean over k of
 
         -log (1/S) sum_s p_s(y_1)^k p_s(y_2)^(10 - k) / 10.
 
     Args:
         components: (S, n), log p_s(y_i), nats.
-        pairs: (G, 2), the two points of each group.
+        pairs: (G, 2), numbers of the two points in each pair.
     """
     first, second = components[:, pairs[:, 0]], components[:, pairs[:, 1]]
     counts = np.arange(LABELS + 1)
@@ -93,16 +94,16 @@ def _mean_nats(joint: np.ndarray, n_labels: int) -> float:
 
 
 def energy_score(predictive: Normals | NormalMixtures | StudentT, y: Tensor, points: np.ndarray) -> float:
-    """Return the energy score of the labels of a group, E|Y - y| - E|Y - Y'| / 2; the mean over groups.
+    """Return the energy score of a group's targets, E|Y - y| - E|Y - Y'| / 2, averaged over groups.
 
-    Y and Y' are independent vectors of the group's labels from the joint predictive, and |.| is the Euclidean norm
-    (Gneiting and Raftery 2007, section 4.3). Both expectations are estimated without bias from `DRAWS` vectors, in the
-    units of y.
+    Y and Y' are independent draws of the group's vector of targets from the joint predictive, y is the vector of true
+    targets, and |.| is the Euclidean norm (Gneiting and Raftery 2007, section 4.3). The score is in the units of y.
+    Both expectations are estimated without bias from `DRAWS` vectors.
 
     Args:
         predictive: predictive at n points.
         y: (n,), targets, original units.
-        points: (G, tau), the points of each group.
+        points: (G, tau), numbers of the points in each group.
     """
     targets, rng = y.double().cpu().numpy(), np.random.default_rng(0)
     draws = _draws(predictive, rng)

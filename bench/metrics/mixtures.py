@@ -1,6 +1,6 @@
-"""Predictive distributions of a regression that are mixtures: of Student's t distributions, of weighted normals.
+"""Predictive distributions of a regression that are mixtures of Student's t distributions or of weighted normals.
 
-All are scored in float64, in original target units. Their functions are those of `bench.metrics.distributions`.
+They are scored in float64, in original target units. The classes implement `bench.metrics.distributions.Distribution`.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,14 @@ def mixture_quantile(
 ) -> np.ndarray:
     """Return the quantile of a mixture at each of n points, (n,).
 
-    It lies between the smallest and the largest one of its components.
+    The quantile is searched between the smallest and the largest quantile of the mixture's components.
 
     Args:
         level: probability between 0 and 1, or one per point, (n,).
-        of_components: (n, C), quantiles of the components for these probabilities.
+        of_components: (n, C), quantiles of the C components for these probabilities.
         spread: (n,), standard deviation of the widest component.
-        below: distribution function of the mixture, of values (m,) and the numbers (m,) of their points.
+        below: distribution function of the mixture; its arguments are values (m,) and the point numbers (m,) that they
+            belong to.
     """
     levels = np.broadcast_to(level, len(of_components))
     lowest, highest = of_components.min(1), of_components.max(1)
@@ -46,7 +47,8 @@ def mixture_quantile(
 def t_log_density(z: np.ndarray, df: np.ndarray) -> np.ndarray:
     """Return log f(z) of Student's t distribution with `df` degrees of freedom, nats; z and df broadcast.
 
-    It equals `scipy.stats.t.logpdf`, but the import of scipy.stats takes every worker 0.7 seconds.
+    The result equals `scipy.stats.t.logpdf`, which is not used because importing scipy.stats takes 0.7 seconds in every
+    worker process.
     """
     constant = np.log(special.poch(0.5 * df, 0.5)) - 0.5 * (np.log(df) + np.log(np.pi))
     density: np.ndarray = constant - (df + 1) / 2 * np.log1p(z * z / df)
@@ -54,7 +56,7 @@ def t_log_density(z: np.ndarray, df: np.ndarray) -> np.ndarray:
 
 
 class StudentTMixture:
-    """Equal mixture of S Student's t distributions, shifted and scaled; arguments (S, n)."""
+    """Equal mixtures of S shifted and scaled Student's t distributions at n points; arguments (S, n)."""
 
     def __init__(self, df: np.ndarray, location: np.ndarray, scale: np.ndarray):
         self._df, self._location, self._scale = df, location, scale
@@ -63,18 +65,18 @@ class StudentTMixture:
         self._widest = np.sqrt(variances.max(0))
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
-        """Return log p_s(y) of each sample, (S, n), nats."""
+        """Return log p_s(y) of each sample s at each point, (S, n), nats."""
         z = (y - self._location) / self._scale
         densities: np.ndarray = t_log_density(z, self._df) - np.log(self._scale)
         return densities
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y), (n,)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
         below: np.ndarray = special.stdtr(self._df, (y - self._location) / self._scale).mean(0)
         return below
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:
-        """Return the quantile for a probability, or for one per point, (n,)."""
+        """Return the quantile at each point, (n,), for one probability, or for one per point."""
         # Points first, so that the components of one point lie side by side.
         df, location, scale = self._df.T.copy(), self._location.T.copy(), self._scale.T.copy()
         levels = np.broadcast_to(level, len(df))[:, None]
@@ -86,10 +88,10 @@ class StudentTMixture:
         return mixture_quantile(level, location + scale * special.stdtrit(df, levels), self._widest, below)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the CRPS, E|Y - y| - E|Y - Y'| / 2.
+        """Return the CRPS at each point, (n,): E|Y - y| - E|Y - Y'| / 2.
 
-        E|Y - y| is in closed form: for one component it is, with z = (y - location) / scale, density f and
-        distribution function F of T, and nu = df,
+        E|Y - y| has a closed form. For one component it is, with z = (y - location) / scale, density f and distribution
+        function F of T, and nu = df,
 
             scale (z (2 F(z) - 1) + 2 f(z) (nu + z^2) / (nu - 1)).
 
@@ -104,12 +106,13 @@ class StudentTMixture:
 
 
 def integral_of_spread(df: np.ndarray, location: np.ndarray, scale: np.ndarray) -> float:
-    """Return the integral of F (1 - F), where F is that of an equal mixture of S Student's t distributions, (S,) each.
+    """Return the integral of F (1 - F), where F is the CDF of an equal mixture of S Student's t distributions.
 
-    The trapezoid rule is taken in u, with t = centre + w (u + exp(u - r) - exp(-u - r)), the smallest scale w and half
-    the range of the locations w r. Nodes are evenly spaced where the locations are, and exponentially beyond, where
-    the integrand falls with a power of t. The relative error was below 1e-6 in tests with 2.01 to 1e6 degrees of
-    freedom; it is larger where the locations spread over more than a thousand times the smallest scale.
+    The trapezoid rule is applied in u, with t = centre + w (u + exp(u - r) - exp(-u - r)). Here w is the smallest
+    scale, and w r half the range of the locations. Nodes are evenly spaced over the range of the locations, and
+    exponentially spaced outside, where the integrand falls with a power of t. The relative error was below 1e-6 in
+    tests with 2.01 to 1e6 degrees of freedom; it is larger where the locations spread over more than a thousand times
+    the smallest scale.
     """
     lowest, highest, narrowest = location.min(), location.max(), scale.min()
     if not np.isfinite([lowest, highest, narrowest]).all():
@@ -126,7 +129,7 @@ def integral_of_spread(df: np.ndarray, location: np.ndarray, scale: np.ndarray) 
 
 
 class NormalMixture:
-    """Equal mixture of S weighted mixtures of K normal distributions; arguments (S, n, K)."""
+    """Equal mixtures of S weighted mixtures of K normal distributions at n points; arguments (S, n, K)."""
 
     def __init__(self, log_weights: np.ndarray, means: np.ndarray, variances: np.ndarray):
         self._n_samples = len(means)
@@ -139,22 +142,25 @@ class NormalMixture:
         self.variance: np.ndarray = (self._weight * (self._sd**2 + (self._mean - self.mean[:, None]) ** 2)).sum(1)
 
     def log_densities(self, y: np.ndarray) -> np.ndarray:
-        """Return log p_s(y) of each sample, (S, n), nats."""
+        """Return log p_s(y) of each sample s at each point, (S, n), nats."""
         squares = (y[:, None] - self._means) ** 2 / self._variances
         components = -0.5 * (squares + np.log(2 * np.pi * self._variances))
         return np.asarray(special.logsumexp(self._log_weights + components, axis=2))
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Return P(Y <= y), (n,)."""
+        """Return the distribution function P(Y <= y) at each point, (n,)."""
         return self._below(y, np.arange(len(y)))
 
     def quantile(self, level: float | np.ndarray) -> np.ndarray:
-        """Return the quantile for a probability, or for one per point, (n,)."""
+        """Return the quantile at each point, (n,), for one probability, or for one per point."""
         levels = np.broadcast_to(level, len(self._mean))[:, None]
         return mixture_quantile(level, self._mean + self._sd * special.ndtri(levels), self._sd.max(1), self._below)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the CRPS in closed form (Grimit et al. 2006), as of `bench.metrics.regression.crps`, with weights."""
+        """Return the CRPS at each point, (n,), in closed form (Grimit et al. 2006).
+
+        The formula is that of `bench.metrics.regression.crps`, with weights.
+        """
         weight, mean, variance = self._weight.T, self._mean.T, self._sd.T**2
         distance = (weight * expected_absolute(y - mean, variance)).sum(0)
         for one_weight, one_mean, one_variance in zip(weight, mean, variance, strict=True):

@@ -18,7 +18,7 @@ SCORES = {
 
 
 def evaluate(inside: Pooled, outside: Pooled) -> dict[str, float]:
-    """Return the metrics of `shared.schema.OOD` for each of `SCORES`; none if either set has no points."""
+    """Return the metrics of `shared.schema.OOD` for each of `SCORES`; {} if there are no test or no OOD points."""
     if not len(inside.probabilities) or not len(outside.probabilities):
         return {}
     values = {
@@ -30,11 +30,11 @@ def evaluate(inside: Pooled, outside: Pooled) -> dict[str, float]:
 
 
 def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """Return `evaluate` of each OOD set, as a table of `shared.schema.OOD_SETS`.
+    """Return the metrics of `evaluate` for each OOD data set, as a table of `shared.schema.OOD_SETS`.
 
     Args:
         inside: pooled predictive at the test points.
-        groups: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
+        groups: group ("near" or "far") -> name of an OOD data set -> pooled predictive at its points.
     """
     rows = [
         {"set": name, "group": group, "metric": metric.removeprefix("ood_"), "value": value}
@@ -46,7 +46,10 @@ def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Tab
 
 
 def group_means(sets: pa.Table) -> dict[str, float]:
-    """Return means over the OOD sets of each group, named as in `shared.schema.GROUP_OOD`, from a table of `by_set`."""
+    """Return the means of metrics over the OOD data sets of each group, from a table of `by_set`.
+
+    The names are those of `shared.schema.GROUP_OOD`.
+    """
     means = sets.group_by(["group", "metric"]).aggregate([("value", "mean")]).to_pylist()
     values = {f"{mean['group']}_ood_{mean['metric']}": mean["value_mean"] for mean in means}
     return {name: values[name] for name in GROUP_OOD if name in values}
@@ -55,9 +58,9 @@ def group_means(sets: pa.Table) -> dict[str, float]:
 def detection(inside: np.ndarray, outside: np.ndarray) -> dict[str, float]:
     """Return `auroc`, `aupr`, `aupr_in` and `fpr95` for the scores of test points (n,) and OOD points (m,).
 
-    `aupr` is the average precision of detecting OOD points by a high score, `aupr_in` that of detecting test points by
-    a low score. Points of equal score lie on the same side of every threshold. If all scores are equal, the AUROC is
-    0.5, the average precisions are m / (n + m) and n / (n + m), and FPR95 is 1.
+    `aupr` is the average precision of detecting OOD points by a high score. `aupr_in` is the average precision of
+    detecting test points by a low score. Points of equal score are never separated by a threshold. If all scores are
+    equal, the AUROC is 0.5, the average precisions are m / (n + m) and n / (n + m), and FPR95 is 1.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 

@@ -23,7 +23,7 @@ class Pooled(NamedTuple):
         probabilities: (n, C), p.
         one_minus_confidence: (n,), 1 - max_c p(c).
         entropy: (n,), H[p] = -sum_c p(c) log p(c), nats.
-        mutual_information: (n,), that of the class and the weights, H[p] - (1/S) sum_s H[p_s], nats.
+        mutual_information: (n,), mutual information between class and weights, H[p] - (1/S) sum_s H[p_s], nats.
         disagreement: (n,), sum_c (1/S) sum_s (p_s(c) - p(c))^2 (VIFA paper, eq. 60).
     """
 
@@ -35,7 +35,10 @@ class Pooled(NamedTuple):
 
 
 def pool(predictive: Classes) -> Pooled:
-    """Return the predictive averaged over samples, in float64 and in parts that fit into memory."""
+    """Return a predictive averaged over its samples, in float64.
+
+    Points are processed in parts that fit into memory.
+    """
     checks.predictive(predictive, Classes)
     n_samples, _, n_classes = predictive.log_probs.shape
     parts = predictive.log_probs.split(max(1, CHUNK // (n_samples * n_classes)), dim=1)

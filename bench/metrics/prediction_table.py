@@ -1,4 +1,4 @@
-"""The table of a cell's predictives, from which every metric can be computed again."""
+"""The table of predictives that is stored with a result, from which every metric can be computed again."""
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ def predictions_table(
 ) -> pa.Table:
     """Return the predictives at test points and OOD points as a table.
 
-    Its schema is `shared.schema.predictions_schema` for `Normals` and `Classes`, and `other_predictions_schema` else.
+    Its schema is `shared.schema.predictions_schema` for `Normals` and `Classes`, otherwise `other_predictions_schema`.
 
     Args:
         predictive: the predictive at n test points.
@@ -65,7 +65,7 @@ def predictive_of(table: pa.Table) -> tuple[Predictive, torch.Tensor, Predictive
     """Return the predictive at the test points, their targets (n,) and the predictive at OOD points, if there are any.
 
     Args:
-        table: a table of `predictions_table`. It stores predictives in single precision.
+        table: a table from `predictions_table`, which stores predictives in single precision.
     """
     ood = np.asarray(table["ood"])
     y = torch.tensor(np.asarray(table["y"], dtype=float)[~ood])

@@ -1,6 +1,7 @@
 """Metrics of regression, in original target units.
 
-The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), or a distribution of `bench.metrics.distributions`.
+The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), or another distribution
+(`bench.metrics.distributions`).
 """
 
 import math
@@ -19,7 +20,10 @@ INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
 def log_densities(predictive: Regression, y: Tensor) -> Tensor:
-    """Return log p_s(y) of each sample per point, (S, n), nats, as log N(y; m_s, v_s); of one distribution (1, n)."""
+    """Return log p_s(y) of each sample s at each point, such as log N(y; m_s, v_s), (S, n), nats.
+
+    For predictives without samples, S is 1.
+    """
     y = checks.targets(predictive, y, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):
         return torch.as_tensor(distribution_of(predictive).log_densities(y.cpu().numpy()))
@@ -28,13 +32,16 @@ def log_densities(predictive: Regression, y: Tensor) -> Tensor:
 
 
 def log_density(predictive: Regression, y: Tensor) -> Tensor:
-    """Return log (1/S) sum_s p_s(y) per point, (n,), nats."""
+    """Return the log predictive density log (1/S) sum_s p_s(y) per point, (n,), nats."""
     components = log_densities(predictive, y)
     return torch.logsumexp(components, dim=0) - math.log(len(components))
 
 
 def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, float]:
-    """Return the metrics of `shared.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
+    """Return the metrics of `shared.schema.REGRESSION` for targets y (n,).
+
+    `y_scale` is the standard deviation of the training targets.
+    """
     y, y_scale = checks.targets(predictive, y, *checks.REGRESSIONS), checks.positive(y_scale, "y_scale")
     mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()
@@ -60,9 +67,10 @@ def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, flo
 
 
 def joint_nmll(predictive: Regression, y: Tensor) -> float:
-    """Return -log (1/S) sum_s prod_n p_sn(y_n) / N, nats: the joint density of all N points, per point.
+    """Return the joint NMLL of all N points, -log (1/S) sum_s prod_n p_sn(y_n) / N, nats per point.
 
-    Some papers print it as a log-likelihood. It is not the NMLL, which averages over the samples at each point.
+    Some papers report this joint density as a log-likelihood. It differs from the NMLL, which averages over the samples
+    at each point separately.
     """
     joint = log_densities(predictive, y).sum(1)
     return (math.log(len(joint)) - torch.logsumexp(joint, dim=0)).item() / len(y)
@@ -81,10 +89,9 @@ def cdf(predictive: Regression, y: Tensor) -> Tensor:
 def crps(predictive: Regression, y: Tensor) -> Tensor:
     """Return the continuous ranked probability score per test point, (n,), original units.
 
-    The score is E|Y - y| - E|Y - Y'| / 2. Of a Gaussian mixture it equals, with
-    A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)),
-    1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4). For other
-    distributions `bench.metrics.distributions` and `bench.metrics.mixtures` have the formulas.
+    The score is E|Y - y| - E|Y - Y'| / 2. For a Gaussian mixture it equals, with A(m, v) = m (2 Phi(m / sqrt(v)) - 1) +
+    2 sqrt(v) phi(m / sqrt(v)), 1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et
+    al. 2006, eq. 4). For other distributions, see `bench.metrics.distributions` and `bench.metrics.mixtures`.
     """
     y = checks.targets(predictive, y, *checks.REGRESSIONS)
     if not isinstance(predictive, Normals):

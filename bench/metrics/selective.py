@@ -1,6 +1,6 @@
-"""Selective prediction: the quality of a classifier on the points of least uncertainty.
+"""Selective prediction: the quality of a classifier on the points that it is most certain about.
 
-With a useful uncertainty, quality rises as fewer points are retained (VIFA paper, section 4.3).
+If the uncertainty is informative, quality rises as fewer points are retained (VIFA paper, section 4.3).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ RETAINED = (1.0, *(percent / 100 for percent in RETAINED_PERCENT))  # fractions 
 
 
 def selective(pooled: Pooled, y: Tensor) -> pa.Table:
-    """Return accuracy, F1 and AUROC on the retained points, as a table of `shared.schema.SELECTIVE`.
+    """Return accuracy, F1 and AUROC on the most certain points, as a table of `shared.schema.SELECTIVE`.
 
     The table has a row for each fraction of `RETAINED` and each measure of `UNCERTAINTIES`.
 
@@ -45,7 +45,7 @@ def selective(pooled: Pooled, y: Tensor) -> pa.Table:
 
 
 def columns(table: pa.Table) -> dict[str, float]:
-    """Return the columns of `shared.schema.SELECTED` from a table of `selective`, without undefined values."""
+    """Return those columns of `shared.schema.SELECTED` that are defined, from a table of `selective`: name -> value."""
     return {
         f"{name}_retain{round(100 * row['retained'])}_{row['uncertainty']}": row[name]
         for row in table.to_pylist()
@@ -57,8 +57,9 @@ def columns(table: pa.Table) -> dict[str, float]:
 def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
     """Return weights (N,) of sum n that select the n points of least uncertainty.
 
-    Points below the n-th smallest uncertainty weigh 1, points above it 0; points equal to it share what is left
-    equally. The result does not depend on the order of the points, and a constant uncertainty gives equal weights.
+    Points below the n-th smallest uncertainty have weight 1, and points above it weight 0. Points equal to it share the
+    remaining weight equally. The result does therefore not depend on the order of the points, and a constant
+    uncertainty gives equal weights.
     """
     last = np.partition(uncertainty, n - 1)[n - 1]
     below, level = uncertainty < last, uncertainty == last
@@ -67,7 +68,7 @@ def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
 
 
 def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return F1 = 2 TP / (2 TP + FP + FN) per class, (C,), of weighted points; NaN for a class that never occurs."""
+    """Return F1 = 2 TP / (2 TP + FP + FN) of each class, (C,), for weighted points; NaN if a class never occurs."""
     n_true, n_predicted = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
     both = np.bincount(labels, weights * (labels == predicted), n_classes)
     f1 = np.full(n_classes, np.nan)

@@ -31,7 +31,7 @@ def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
 
 
 def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y: Tensor) -> pa.Table:
-    """Return `scores` without and with shifts, as a table of `shared.schema.SHIFTS`.
+    """Return `scores` on original and on shifted test images, as a table of `shared.schema.SHIFTS`.
 
     Args:
         predictive: the predictive at the n original test images.
@@ -45,14 +45,17 @@ def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y:
 
 
 def elsewhere(predictive: Classes, y: Tensor) -> dict[str, float]:
-    """Return the metrics of `shared.schema.ELSEWHERE` at images of another data set with class numbers y (n,)."""
+    """Return the metrics of `shared.schema.ELSEWHERE` on images of another data set with the same classes, y (n,)."""
     values = {"nmll": -classification.log_density(predictive, y).mean().item()}
     values |= classification.evaluate(pool(predictive), y)
     return {name: values[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
 def corrupted_means(shifts: pa.Table) -> dict[str, float]:
-    """Return the metrics of `shared.schema.CORRUPTED` from a table of `table`; none if it has no corruption."""
+    """Return the metrics of `shared.schema.CORRUPTED`, means over corruptions, from a table of `table`.
+
+    The result is {} if the table has no corruptions.
+    """
     corrupted = shifts.filter(pc.field("family") == "corruption")
     if not len(corrupted):
         return {}

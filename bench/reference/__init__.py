@@ -1,1 +1,4 @@
-"""True posteriors, exact or sampled, and distances to them. Imports `bench.engine`."""
+"""Reference posteriors, exact or sampled, and distances of approximations from them.
+
+Imports allowed here: `bench.engine`.
+"""

@@ -1,4 +1,4 @@
-"""Bayesian linear regression, whose posterior is known exactly, for checks of methods."""
+"""Bayesian linear regression problems, whose posterior is known exactly, for checks of methods."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
@@ -34,7 +34,7 @@ class LinearProblem(NamedTuple):
 
     @property
     def task(self) -> Task:
-        """A linear model without bias."""
+        """The task of this problem: a linear model without bias and a Gaussian likelihood."""
         return Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
 
     def posterior(self) -> Normal:
@@ -43,10 +43,11 @@ class LinearProblem(NamedTuple):
         return Normal(self.beta * covariance @ self.x.T @ self.y, covariance)
 
     def best_normal(self, covariance: str) -> Normal:
-        """Return the Gaussian q that minimises KL(q || posterior) among those of a kind of covariance.
+        """Return the Gaussian q that minimises KL(q || posterior) among Gaussians with a given kind of covariance.
 
-        With the exact precision P: "full" is the posterior itself; "diagonal", independent weights, has the variances
-        1 / P_ii; "spherical", equal variances, has D / tr P. All have the exact mean (Bishop 2006, section 10.1.2).
+        Let P be the exact precision matrix. For "full", q is the posterior itself. For "diagonal" (independent
+        weights), the variances are 1 / P_ii. For "spherical" (equal variances), the variance is D / tr P. The mean is
+        always exact (Bishop 2006, section 10.1.2).
 
         Args:
             covariance: a key of `methods.base.COVARIANCES`.
@@ -61,7 +62,7 @@ class LinearProblem(NamedTuple):
 
     @property
     def probes(self) -> np.ndarray:
-        """Inputs (2 D, D) at which the model's output is a weight, or the projection on an axis of the posterior."""
+        """Inputs (2 D, D) at which the model's output is a weight, or a projection on an axis of the posterior."""
         return np.concatenate([np.eye(self.x.shape[1]), np.linalg.eigh(self.posterior().covariance).eigenvectors.T])
 
     def fit(
@@ -74,15 +75,15 @@ class LinearProblem(NamedTuple):
         dtype: torch.dtype = torch.float32,
         **hparams: float,
     ) -> StackedFits:
-        """Return fits of a linear model without bias, one per seed, without standardisation.
+        """Train a method on this problem, without standardisation, and return the fits, one per seed.
 
-        After the N rows, the fits' data hold `probes`.
+        The data of the fits are the N training rows, followed by `probes`.
 
         Args:
             method: method of all fits.
-            updates: number of updates of each fit, by the protocol; chains have a length of their own.
+            updates: number of updates that a protocol plans for each fit; Markov chains set their own number.
             batch_size: M, rows per minibatch.
-            seeds: one per fit.
+            seeds: seed of each fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
             dtype: type of weights and arithmetic; single precision, as in a run, is trained natively.
             hparams: hyper-parameters of the method, such as `lr`, besides the two precisions.
@@ -106,15 +107,15 @@ class LinearProblem(NamedTuple):
         )
 
     def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
-        """Return posterior samples (B, S, D) of each fit's weights, from predictions at the unit vectors."""
+        """Return samples of each fit's weights, (B, S, D): predictions at unit vectors, which are single weights."""
         unit_vectors = np.arange(len(self.x), len(self.x) + self.x.shape[1])
         return np.stack([predictive.mean.numpy() for predictive in _predictives(stack, unit_vectors, n_samples)])
 
     def moments_at_probes(self, stack: StackedFits, n_samples: int) -> tuple[np.ndarray, np.ndarray, int]:
         """Return mean and variance (B, 2 D) of each fit's outputs at `probes`, and the number S of samples.
 
-        The variance is that of the predictive less the noise's, so a method that gives one component with the variance
-        of the outputs in it, instead of samples, has the same. It is below 0 where a predictive has too little noise.
+        The variance is the predictive variance minus the noise variance. It is therefore also right for methods that
+        predict by one Gaussian instead of samples. It is negative if a predictive contains too little noise.
 
         Raises:
             TypeError: if predictives are not `Normals`.
@@ -136,7 +137,7 @@ def _predictives(stack: StackedFits, rows: np.ndarray, n_samples: int) -> "Itera
 
 
 def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:
-    """Return the two-dimensional task of the thesis (4.4.2.1): inputs of unit variance and covariance 0.5."""
+    """Return the two-dimensional problem of Brownlie 2022 (4.4.2.1): inputs of unit variance and covariance 0.5."""
     generator = np.random.default_rng(seed)
     x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
     theta = generator.normal(0, alpha**-0.5, size=2)
@@ -144,7 +145,7 @@ def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float =
 
 
 def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, beta: float = 1.0) -> LinearProblem:
-    """Return a task whose posterior is a factorised Gaussian: the columns of x are orthogonal, of norm sqrt(N)."""
+    """Return a problem whose posterior is a factorised Gaussian: the columns of x are orthogonal, of norm sqrt(N)."""
     generator = np.random.default_rng(seed)
     x = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q * np.sqrt(n_rows)
     theta = generator.normal(0, alpha**-0.5, size=dim)
@@ -152,11 +153,11 @@ def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, be
 
 
 def strong_prior(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 2.0, beta: float = 0.1) -> LinearProblem:
-    """Return a task with correlated inputs whose prior is about as strong as its data.
+    """Return a problem with correlated inputs whose prior is about as strong as its data.
 
-    x^T x = N C (I - 0.9/D 1 1^T) C, with C diagonal from 0.7 to 1.3. The posterior covariance is then a matrix of rank
-    one and a diagonal, which factor analysis can represent. The weights that made the data are three prior standard
-    deviations from zero, so the posterior mean is far from that under another prior.
+    x^T x = N C (I - 0.9/D 1 1^T) C, with C diagonal from 0.7 to 1.3. The posterior covariance is then the sum of a
+    diagonal matrix and a matrix of rank one, which factor analysis can represent. The true weights are three prior
+    standard deviations from zero, so that a wrong prior would change the posterior mean much.
     """
     generator = np.random.default_rng(seed)
     orthonormal = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q

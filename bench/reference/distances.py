@@ -1,4 +1,4 @@
-"""Distances of a Gaussian approximation from the reference posterior, on dense matrices."""
+"""Distances of a Gaussian approximation from a reference posterior, computed with dense matrices."""
 
 from functools import cached_property
 
@@ -9,12 +9,13 @@ SINGLE_CUT = 1e3 * 1.1920929e-07  # of the released root: a thousand units of ro
 
 
 class GaussianTarget:
-    """Moments of a reference posterior, factorised once for comparison with many approximations.
+    """Mean and covariance of a reference posterior, factorised once for comparison with many approximations.
 
     Args:
-        mean: (D,) mean.
-        covariance: (D, D) covariance, symmetric and positive semi-definite.
-        n_apart: number of weights, the last ones, that are compared only by their mean (`Model.bias`).
+        mean: (D,), mean of the weights.
+        covariance: (D, D), covariance of the weights, symmetric and positive semi-definite.
+        n_apart: number of weights at the end of the vector that are compared only by their mean, such as a bias
+            (`Model.bias`).
     """
 
     def __init__(self, mean: np.ndarray, covariance: np.ndarray, n_apart: int = 0):
@@ -34,8 +35,8 @@ class GaussianTarget:
     def scaled_wasserstein(self, mean: np.ndarray, covariance: np.ndarray) -> float:
         """Return the 2-Wasserstein distance between N(mean, covariance) and the reference, divided by D.
 
-        W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1 R)^1/2) for any root R R^T = S2. The thesis and the VIFA
-        paper divide W by D in this way.
+        The distance W between N(m1, S1) and N(m2, S2) is given by W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1
+        R)^1/2) for any root R R^T = S2. Brownlie 2022 and the VIFA paper also divide W by D.
         """
         mean, covariance = mean[self._compared], self._block(covariance)
         overlap = np.linalg.eigvalsh(self._root.T @ covariance @ self._root).clip(min=0)
@@ -44,10 +45,10 @@ class GaussianTarget:
         return float(np.sqrt(max(square, 0.0)) / len(self.mean))
 
     def scaled_wasserstein_single(self, mean: np.ndarray, covariance: np.ndarray) -> float:
-        """Return the distance of `scaled_wasserstein` as the code of the VIFA paper and of the thesis computes it.
+        """Return `scaled_wasserstein` with the rounding of the code of the VIFA paper and the thesis.
 
-        All numbers are of single precision, and both symmetric roots drop eigenvalues up to `SINGLE_CUT` of the largest
-        (experiments/utils/metrics.py in ayeright/swafa). The result is above the distance if variances differ much.
+        That code computes in single precision. Its matrix roots drop eigenvalues below the fraction `SINGLE_CUT` of the
+        largest (experiments/utils/metrics.py in ayeright/swafa). The result is too large if variances differ much.
         """
         mean, covariance = mean[self._compared], self._block(covariance).astype(np.float32)
         reference = self.covariance.astype(np.float32)
@@ -59,8 +60,8 @@ class GaussianTarget:
     def kl(self, mean: np.ndarray, covariance: np.ndarray) -> float:
         """Return KL(N(mean, covariance) || reference) in nats; infinite where either covariance is singular.
 
-        (tr(T^-1 S) + d^T T^-1 d - D + log |T| - log |S|) / 2, where S is the covariance, T the reference's, and d the
-        difference of the means.
+        The divergence is (tr(T^-1 S) + d^T T^-1 d - D + log |T| - log |S|) / 2. Here S is the given covariance, T the
+        covariance of the reference, and d the difference of the means.
         """
         if self._factor is None:
             return float("inf")
@@ -106,14 +107,14 @@ def relative_distance(estimate: np.ndarray, reference: np.ndarray) -> float:
 
 
 def sampling_noise(covariance: np.ndarray, n_draws: float) -> float:
-    """Return the relative distance to expect between a Gaussian's covariance and that of independent draws.
+    """Return the expected relative distance between the covariance of a Gaussian and the sample covariance of n draws.
 
-    E||C - S||^2 = (tr(S)^2 + ||S||^2) / n for the covariance C of n draws from N(m, S). The distance of the exact
-    posterior from a sampled reference is of this size, and no method can be shown to be nearer.
+    E||C - S||^2 = (tr(S)^2 + ||S||^2) / n for the covariance C of n draws from N(m, S). Even the exact posterior has
+    about this distance from a sampled reference posterior. Smaller distances of methods mean nothing.
 
     Args:
-        covariance: (D, D), S or an estimate.
-        n_draws: n; for chains, the number of independent draws that they are worth.
+        covariance: (D, D), S or an estimate of it.
+        n_draws: n, number of independent draws; for Markov chains, the effective sample size.
     """
     traces = np.trace(covariance) ** 2 / np.square(covariance).sum()
     return float(np.sqrt((traces + 1) / n_draws))

@@ -1,4 +1,4 @@
-"""Reference posteriors of a part in closed form and on a grid."""
+"""Reference posteriors of linear models, in closed form and on a grid."""
 
 from dataclasses import dataclass, field
 
@@ -15,15 +15,15 @@ GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and half its width; five poi
 
 @dataclass(frozen=True, eq=False)
 class ReferencePosterior:
-    """Draws of a reference posterior, its moments and its origin.
+    """A reference posterior: draws, moments, and the way in which they were computed.
 
     Attributes:
-        draws: (S, D) draws of the weights.
-        mean: (D,) mean of the weights. For a network it is that of the draws, and not meaningful.
-        covariance: (D, D) covariance of the weights, as `mean`.
+        draws: (S, D), draws of the weights.
+        mean: (D,), mean of the weights. For a network it is the mean of the draws, which is not meaningful.
+        covariance: (D, D), covariance of the weights. For a network it is not meaningful either.
         kind: "exact", "grid" or "nuts".
-        facts: Quality of the draws: R-hat, effective sample size, for linear models `rel_cov_noise` (see
-            `distances.sampling_noise`), and others; empty unless they are sampled.
+        facts: Quality of sampled draws: R-hat, effective sample size, for linear models `rel_cov_noise` (see
+            `distances.sampling_noise`), and others; empty for other kinds.
     """
 
     draws: np.ndarray
@@ -57,8 +57,8 @@ def exact(part: Part, seed: int) -> ReferencePosterior:
 def grid(part: Part, seed: int) -> ReferencePosterior:
     """Return the posterior of logistic regression with two weights, from its density on a grid about the mode.
 
-    The grid reaches eight standard deviations of the Laplace approximation. Moments are sums over the grid. Draws are
-    grid points, drawn by their probabilities, and moved at random within their squares.
+    The grid reaches eight standard deviations of the Laplace approximation to each side. Moments are sums over the
+    grid. Draws are grid points, drawn with their probabilities, and moved at random within their grid squares.
 
     Args:
         part: Training rows and model.

@@ -1,4 +1,4 @@
-"""A training set with a Bayesian model: methods are fitted to it, and its reference posterior is computed."""
+"""A training set with a Bayesian model, to which methods are fitted and whose reference posterior is computed."""
 
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from lockstep_bench.methods.networks.mlp import MLP
 
 
 class Part(NamedTuple):
-    """Training rows, standardised as for a fit, and a model whose precisions are fixed.
+    """Training rows, standardised as for a fit, with a Bayesian model whose precisions are fixed.
 
     Attributes:
-        x: (N, P) inputs.
-        y: (N,) targets in units of `y_scale` original ones, or class numbers.
+        x: (N, P), inputs.
+        y: (N,), targets divided by `y_scale`, or class numbers.
         network: The network; a linear model without bias if it has no hidden layer.
         likelihood: Likelihood of y given the network's outputs.
         prior_precision: alpha, of the prior N(0, I / alpha).
         noise_precision: beta in original target units; None for classes.
         y_scale: Original target units per unit of `y`.
-        bias: Whether the last weight is a bias, of a column of ones in `x` (`datasets.records.Model.bias`).
+        bias: Whether the last weight is a bias; `x` then has a column of ones (`datasets.records.Model.bias`).
     """
 
     x: np.ndarray
@@ -39,15 +39,15 @@ class Part(NamedTuple):
 
     @property
     def hparams(self) -> dict[str, float]:
-        """The hyper-parameters that the model fixes."""
+        """The hyper-parameters that the model fixes, that is, its precisions."""
         fixed = {"prior_precision": self.prior_precision, "noise_precision": self.noise_precision}
         return {name: value for name, value in fixed.items() if value is not None}
 
     def predictive(self, outputs: Tensor, y_mean: float) -> Predictive:
-        """Return the predictive of network outputs, in original target units.
+        """Return the predictive of sampled network outputs, in original target units.
 
         Args:
-            outputs: (S, n, O) outputs of the network.
+            outputs: (S, n, O), outputs of the network.
             y_mean: Mean that was subtracted from the targets, in original units.
         """
         hparams = SimpleNamespace(**{name: torch.tensor(value).double() for name, value in self.hparams.items()})
@@ -55,9 +55,9 @@ class Part(NamedTuple):
 
 
 def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
-    """Return rows of a data set with a linear model; standardised and centred where the model says so.
+    """Return rows of a data set with its linear model, standardised and centred if `Model.standardise` is true.
 
-    Targets of a model with a bias are not centred.
+    Targets of a model with a bias are never centred.
 
     Args:
         source: Entry of the data set in the registry.
@@ -80,12 +80,12 @@ def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
 
 
 def with_ones(x: np.ndarray) -> np.ndarray:
-    """Return inputs (N, P + 1): x (N, P) and a column of ones."""
+    """Return the inputs x (N, P) with a column of ones appended, (N, P + 1)."""
     return np.column_stack([x, np.ones(len(x))])
 
 
 def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
-    """Return rows of a regression with a network, features and targets standardised as the engine does it.
+    """Return rows of a regression data set with its network, standardised as in training by `bench.engine`.
 
     Args:
         source: Entry of the data set in the registry.
@@ -93,7 +93,7 @@ def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
         rows: (N,) row numbers.
 
     Raises:
-        ValueError: The model's precisions are not both given.
+        ValueError: One of the model's precisions is not given.
     """
     model = model_of(source)
     alpha, beta = model.prior_precision, model.noise_precision
@@ -115,7 +115,7 @@ def model_of(source: Source) -> Model:
     """Return the Bayesian model of a data set.
 
     Raises:
-        ValueError: The data set has none.
+        ValueError: The data set has no Bayesian model.
     """
     if source.model is None:
         raise ValueError(f"data set {source.name!r} has no `model`; a reference posterior needs one")
@@ -123,11 +123,13 @@ def model_of(source: Source) -> Model:
 
 
 def maximal_evidence(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return alpha and beta that maximise the evidence of linear regression (MacKay 1992), by BayesianRidge.
+    """Return the alpha and beta that maximise the evidence of linear regression (MacKay 1992).
+
+    They are computed by scikit-learn's BayesianRidge.
 
     Args:
-        x: (N, P) inputs.
-        y: (N,) targets.
+        x: (N, P), inputs.
+        y: (N,), targets.
     """
     from sklearn.linear_model import BayesianRidge
 

@@ -1,4 +1,4 @@
-"""Reference posteriors by NUTS: sampled once, stored as Parquet, and refused unless the chains have converged."""
+"""Reference posteriors sampled by NUTS: sampled once, stored as Parquet, and refused unless the chains converged."""
 
 import hashlib
 import json
@@ -24,11 +24,11 @@ MAX_COMPARED = 2000  # draws that are kept, thinned from all
 
 
 class UnconvergedReference(RuntimeError):
-    """The sampler's chains have not converged, so nothing may be compared with them."""
+    """The chains of the sampler have not converged, so their draws cannot serve as a reference posterior."""
 
 
 class Settings(NamedTuple):
-    """Number and length of the chains."""
+    """Number and length of the sampler's chains."""
 
     chains: int
     warmup: int
@@ -40,7 +40,7 @@ NETWORK = Settings(4, 1000, 2000)
 
 
 def folder() -> Path:
-    """Return the folder of sampled posteriors: BENCH_REFERENCE_DIR, else one in the user's cache folder."""
+    """Return the folder of stored reference posteriors: BENCH_REFERENCE_DIR, else one in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
@@ -52,17 +52,17 @@ def folder() -> Path:
 def sampled(
     part: Part, name: str, seed: int, probes: np.ndarray, on_progress: Callable[[float], None]
 ) -> ReferencePosterior:
-    """Return the posterior of a part by NUTS, or as an earlier run has stored it.
+    """Return the posterior of a model on its training rows, sampled by NUTS or read from an earlier run's file.
 
     Convergence is judged by the weights of a linear model. For a network it is judged by the outputs at `probes`,
-    because permuted units are other weights but an equal function.
+    because permuting units changes the weights but not the function.
 
     Args:
         part: Training rows and model.
-        name: Name of the file, for people.
+        name: Name of the file in which the draws are stored.
         seed: Seed of the chains.
         probes: (n, P) standardised inputs at which a network's outputs are compared between chains.
-        on_progress: Is called with the fraction that is done.
+        on_progress: Called with the fraction of the sampling that is done.
 
     Raises:
         UnconvergedReference: R-hat is 1.01 or more.

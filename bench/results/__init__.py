@@ -1,4 +1,4 @@
-"""The results folder: its record, its files and its lock.
+"""Storage of results: the record of a finished cell, the files of the results folder, and its lock.
 
-Imports `bench.experiment`, `bench.environment` and `shared.schema`.
+Imports allowed here: `bench.experiment`, `bench.environment` and `shared.schema`.
 """

@@ -1,7 +1,7 @@
-"""Paths where a run cannot write its results, because a link, a pipe, or a file in place of a folder is there.
+"""Detection of paths in a results folder where a run cannot write, because of a link, a pipe, or a file there.
 
-A run follows no link inside its results folder. A folder that somebody handed over could otherwise lead it to write
-over files elsewhere.
+A run does not follow links inside its results folder. Otherwise a folder from somebody else could make it overwrite
+files elsewhere.
 """
 
 import os
@@ -16,7 +16,10 @@ OTHER = "it is a pipe, socket or device"
 
 
 def obstacle(path: Path, *, folder: bool) -> str | None:
-    """Return why a file or a folder cannot be at `path`; None if one is there, or nothing."""
+    """Return the reason why `path` cannot be used as a folder (or as a file), or None.
+
+    None is returned if the folder (or file) exists, or nothing is there.
+    """
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):  # a file above is an obstacle itself
@@ -31,18 +34,18 @@ def obstacle(path: Path, *, folder: bool) -> str | None:
 
 
 def among(places: Iterable[Path], *, folder: bool) -> Iterator[tuple[Path, str]]:
-    """Yield those of some places where no folder, or no file, can be, with the reason."""
+    """Yield those of some paths that cannot be used as a folder (or as a file), with the reason."""
     for path in places:
         if reason := obstacle(path, folder=folder):
             yield path, reason
 
 
 def below(folders: Mapping[Path, str], keys: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """Yield what is in the way of the files of some cells, with the reason.
+    """Yield the paths that prevent the files of some cells from being written, with the reason.
 
     Args:
-        folders: Folders of a results folder, such as OUT/studies, each with the suffix of its files if these are opened
-            where they lie; "" if they are replaced, and links with them.
+        folders: Subfolders of the results folder, such as OUT/studies, each with the suffix of its files if existing
+            files are opened. "" if existing files, and links, are replaced.
         keys: Keys of the cells, `SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS`.
     """
     present = {folder: suffix for folder, suffix in folders.items() if folder.is_dir()}

@@ -1,4 +1,4 @@
-"""Compare earlier results in a folder with the cells of a new run."""
+"""Comparison of earlier results in a folder with the cells of a new run."""
 
 import json
 from collections import Counter
@@ -20,17 +20,17 @@ REMEDY = "--fresh starts over and keeps the old results aside; another --out kee
 
 
 def notes_on_earlier_rows(rows: pd.DataFrame, cells: Sequence[Cell], data_dir: Path | None) -> list[str]:
-    """Return sentences on earlier rows that differ from new cells of the same board in code, protocol or search space.
+    """Return warnings about earlier results that differ from new cells in code, protocol or search space.
 
-    A board is a suite, data set and preset.
+    Results are compared with new cells of the same suite, data set and preset.
 
     Args:
-        rows: Rows of `Results.rows`.
+        rows: Earlier results, from `Results.rows`.
         cells: The cells of the new run.
         data_dir: Data folder; None for the default.
 
     Raises:
-        InvalidRequest: Rows were computed on other data.
+        InvalidRequest: Earlier results were computed on other data.
     """
     boards = {(cell.suite, cell.dataset, cell.preset) for cell in cells}
     keys = pd.MultiIndex.from_frame(rows[["suite", "dataset", "preset"]])
@@ -116,7 +116,10 @@ def _same(space: str, cell: Cell, load: Callable[[str], Dataset]) -> bool:
 
 
 def space_of_cell(cell: Cell, load: Callable[[str], Dataset] = datasets.load) -> str:
-    """Return the search space that a cell would have now, as a JSON object; `load` loads a data set by its name."""
+    """Return the search space that a cell has with the present code, as a JSON object.
+
+    `load` is the function that loads a data set by its name.
+    """
     from lockstep_bench.bench.experiment.tasks import as_json, method_for, space_of, task_from
 
     source = datasets.entry(cell.dataset)

@@ -1,15 +1,17 @@
-"""The results folder: one Parquet file per finished cell, and one for each of its tables.
+"""The results folder OUT: one Parquet file per finished cell, and further files for its tables.
+
+A cell is one method on one split of a data set under one protocol.
 
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
     OUT/predictions/SUITE/.../splitNN-seedS.parquet: per-example predictions; other tables alike
     OUT/studies/SUITE/.../splitNN-seedS.json: Optuna studies (`shared.rows.studies`)
-    OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
-    OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
-    OUT/superseded/N/: earlier results that `--fresh` moved away
+    OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell, run again alone on an idle device
+    OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: results of a cell that was trained F times as long
+    OUT/superseded/N/: earlier results that the option `--fresh` moved away
     OUT/own/NAME.json: description of a user's table (`datasets.Table`), for the pages
 
-A cell's file is written last, under a temporary name, and renamed. It is therefore complete or absent. Results are
-never rewritten; only metrics can be added to a row.
+A cell's file under OUT/cells is written after its other files, under a temporary name, and then renamed. It is
+therefore either complete or absent. Results are never changed; only metrics can be added to a row.
 """
 
 import json
@@ -50,13 +52,13 @@ PARTS = (*FOLDERS, "unavailable.json")
 
 
 class Results:
-    """The results folder `out`, whose content is read once, when it is first needed."""
+    """The results folder `out`; its contents are read once, when they are first needed."""
 
     def __init__(self, out: Path):
         self.out = Path(out)
 
     def has(self, cell: Cell) -> bool:
-        """Return True if the cell is finished, with any status."""
+        """Return whether the cell is finished, with any status, including failures."""
         return cell.key in self._files.statuses
 
     def journal(self, cell: Cell) -> Path:
@@ -64,7 +66,7 @@ class Results:
         return self.out / "studies" / f"{cell.key}.json"
 
     def write(self, result: CellResult) -> None:
-        """Store a finished cell, and each of its tables in the folder of the table's name."""
+        """Store the result of a finished cell, and each of its tables in the folder with the table's name."""
         for part, table in result.tables.items():
             write_atomically(_parquet(table), self._path(part, result.cell))
         path = self._path("cells", result.cell)
@@ -72,18 +74,18 @@ class Results:
         self._files.add(path, result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Add metrics to a finished cell's row, a mapping with all columns of `shared.schema.CELLS`."""
+        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.schema.CELLS`."""
         table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
         write_atomically(_parquet(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 
     def rows(self) -> pd.DataFrame:
-        """Return the columns `COLUMNS` of all cells in the folder, including those of other runs."""
+        """Return the results of all cells in the folder, also of other runs, with the columns `COLUMNS`."""
         rows = as_frame(self._files.encoded)
         older = rows.duplicated(list(KEY), keep="last")
         return rows[~older].reset_index(drop=True) if older.any() else rows  # without a copy of 100,000
 
     def row(self, cell: Cell) -> dict[str, Any]:
-        """Return the row of a finished cell, from a file of its own or a published one; missing columns are None."""
+        """Return the result row of a finished cell, from its own file or a published one; missing columns are None."""
         own, top = self._path("cells", cell), self.out / "cells"
         identity = (cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash, cell.split, cell.seed)
         key = [(name, "=", value) for name, value in zip(KEY, identity, strict=True)]
@@ -93,50 +95,50 @@ class Results:
         return complete
 
     def timing(self, cell: Cell) -> Path:
-        """Return the path of the uncontended times of the cell's method on its data set."""
+        """Return the path of the file with the cell's times when it is run alone on an idle device."""
         key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
         return self.out / "timings" / f"{key}.parquet"
 
     def has_timing(self, cell: Cell) -> bool:
-        """Return True if there are uncontended times of the cell's method on its data set."""
+        """Return whether times of the cell's method, run alone on an idle device, are stored for its data set."""
         return _holds(self.timing(cell), TIMINGS)
 
     def write_timing(self, result: CellResult) -> None:
-        """Store the times of a repeated cell, a row of `shared.schema.TIMINGS`."""
+        """Store the times of a cell that was run again alone, as a row of `shared.schema.TIMINGS`."""
         timing = {name: result.row[name] for name in TIMINGS.names}
         write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
 
     def longer(self, cell: Cell, factor: int) -> Path:
-        """Return the path of the cell's training for `factor` times as long."""
+        """Return the path of the file with the cell's results after training for `factor` times as long."""
         return self.out / "longer" / f"{cell.key}-x{factor}.parquet"
 
     def has_longer(self, cell: Cell, factor: int) -> bool:
-        """Return True if the cell was trained for `factor` times as long."""
+        """Return whether results of the cell after training for `factor` times as long are stored."""
         return _holds(self.longer(cell, factor), LONGER)
 
     def write_longer(self, cell: Cell, factor: int, result: CellResult) -> None:
-        """Store the training of a cell for `factor` times as long, a row of `shared.schema.LONGER`."""
+        """Store a cell's results after training for `factor` times as long, as a row of `shared.schema.LONGER`."""
         own = {"preset": cell.preset, "protocol_hash": cell.protocol.hash}
         values = result.row | own | {"factor": factor, "trained_by": result.row["protocol"]}
         table = pa.Table.from_pylist([{name: values[name] for name in LONGER.names}], schema=LONGER)
         write_atomically(_parquet(table), self.longer(cell, factor))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
-        """Store for the page which data sets were unavailable in the latest run."""
+        """Store which data sets were unavailable in the latest run, for the result page."""
         content = json.dumps([asdict(absent) for absent in missing], indent=1)
         write_atomically(content.encode(), self.out / "unavailable.json")
 
     def note_table(self, table: Table) -> None:
-        """Store the description of a user's own table, for the page."""
+        """Store the description of a user's own table, for the result page."""
         write_atomically(table.to_json().encode(), self.out / "own" / f"{table.name}.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
-        """Return the status of each of the cells that is finished."""
+        """Return the status of each of `cells` that is finished."""
         known = self._files.statuses
         return {cell: known[cell.key] for cell in cells if cell.key in known}
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Remove leftovers of a killed run, and rename files that are not results, whose cells then run again.
+        """Remove unfinished files of a killed run, and rename invalid result files, so that their cells run again.
 
         Returns:
             The new paths of the renamed files, and the reasons.
@@ -144,7 +146,7 @@ class Results:
         return self._files.mend()
 
     def require_readable(self) -> None:
-        """Refuse a folder with results of a newer version, whose cells this one would run again.
+        """Check that the folder has no results of a newer version of this program, which could not be read.
 
         Raises:
             InvalidRequest: The folder has results of a newer version.
@@ -157,14 +159,14 @@ class Results:
 
     @property
     def passed_over(self) -> dict[Path, str]:
-        """Links, pipes and the like under OUT/cells, which are left as they are, with the reason."""
+        """Links, pipes and other special entries under OUT/cells, which are ignored, with the reason."""
         return self._files.passed_over
 
     def require_plain(self) -> None:
-        """Refuse a folder where something else is in the place of what a run writes, such as a link.
+        """Check that no link or other special entry is at a path of OUT to which a run writes.
 
         Raises:
-            InvalidRequest: Something else is in the place of what a run writes.
+            InvalidRequest: Such an entry is there.
         """
         try:
             str(self.out).encode()
@@ -176,17 +178,17 @@ class Results:
         _refuse(among((self.out / name for name in (LOCK, HOLDER, "unavailable.json")), folder=False))
 
     def require_place(self, cells: Sequence[Cell]) -> None:
-        """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
+        """Check that the files of the cells can be written: their paths lead through no link or special entry.
 
         Raises:
-            InvalidRequest: A cell's file would lie there.
+            InvalidRequest: A path leads through such an entry.
         """
         opened = {"cells": ".parquet", "studies": ".json"}
         folders = {self.out / name: opened.get(name, "") for name in FOLDERS}
         _refuse(below(folders, (cell.key for cell in cells)))
 
     def put_aside(self) -> Path | None:
-        """Move everything to a numbered folder under OUT/superseded; return it, or None if there was nothing."""
+        """Move all results to a new numbered folder under OUT/superseded; return it, or None without results."""
         present = [self.out / part for part in PARTS if (self.out / part).exists()]
         if not present:
             return None

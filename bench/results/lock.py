@@ -1,4 +1,4 @@
-"""The lock of a results folder, to which one run at a time writes."""
+"""The lock of a results folder, which ensures that only one run at a time writes to it."""
 
 import json
 import os
@@ -21,13 +21,13 @@ class InUse(Exception):
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder against other runs; a missing folder is made.
+    """Lock the folder against other runs during the `with` block; a missing folder is created.
 
-    The lock is the operating system's and ends with its process.
+    The operating system releases the lock when the process ends.
 
     Raises:
-        InUse: Another run holds the folder.
-        OSError: Nothing can be written there.
+        InUse: Another run has locked the folder.
+        OSError: The folder is not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)

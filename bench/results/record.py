@@ -1,7 +1,8 @@
-"""The record of a finished cell, and its conversion to one row of `shared.schema.CELLS`.
+"""The record of a finished cell (one method on one split), and its conversion to a row of `shared.schema.CELLS`.
 
-An evaluation returns one `Outcome` per cell. The process that ran it adds where, when and by which code, which makes a
-`CellResult`. All records are frozen. Types of values are compared with the schema when the row is made a table.
+An evaluation returns one `Outcome` per cell. The process that ran it adds the machine, the time and the code version,
+and makes a `CellResult`. All records are frozen. Types of values are checked against the schema when the row is
+converted to a table.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ FREE_TEXTS = {"error": 20_000, "error_class": 500, "log": 100_000, "device": 500
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """Columns of a cell's row that become known together.
+    """Base of records: each holds the columns of a result row that become known at the same time.
 
-    Every field, except for those in `COMPOUND`, is a column of `shared.schema.CELLS`. A field without a default is
-    required. The fields of `FREE_TEXTS` are made printable and capped, so that they can be stored and shown.
+    Every field, except for those in `COMPOUND`, is a column of `shared.schema.CELLS`. The texts in `FREE_TEXTS` are
+    made printable and shortened, so that they can be stored and shown.
     """
 
     def __post_init__(self) -> None:
@@ -41,21 +42,21 @@ class Record:
                 object.__setattr__(self, name, from_outside(text, most))
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that this record holds, by name."""
+        """Return the columns that this record holds, name -> value."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in COMPOUND}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataFacts(Record):
-    """The data of a cell.
+    """Columns about the data of a cell.
 
     Attributes:
         task: "regression", "binary" or "multiclass".
-        n_train: Points that the final fit is trained on.
-        n_test: Points that it is scored on.
-        n_ood: Points from outside the distribution.
-        data_sha256: Fingerprint of the data set.
-        split_sha256: Fingerprint of the split.
+        n_train: Number of points that the final fit is trained on.
+        n_test: Number of points that it is scored on.
+        n_ood: Number of out-of-distribution points.
+        data_sha256: Checksum of the data set.
+        split_sha256: Checksum of the split.
     """
 
     task: str
@@ -71,12 +72,12 @@ class TuningFacts(Record):
     """The result of a cell's search for hyper-parameters.
 
     Attributes:
-        hparams: The chosen ones, as a JSON object.
-        n_trials: Trials in all.
-        n_trials_failed: Trials without a usable score.
-        tune_seconds: Duration of the search; None where nothing was tried.
-        validation_nmll: Score of the chosen trial, where trials are scored by it; nats.
-        validation_w2_scaled: Score of the chosen trial, where trials are scored by it.
+        hparams: The chosen hyper-parameters, as a JSON object.
+        n_trials: Number of trials.
+        n_trials_failed: Number of trials without a usable score.
+        tune_seconds: Duration of the search; None if there were no trials.
+        validation_nmll: Score of the chosen trial, nats, if trials are scored by the NMLL.
+        validation_w2_scaled: Score of the chosen trial, if trials are scored by the scaled 2-Wasserstein distance.
     """
 
     hparams: str
@@ -92,13 +93,13 @@ class FitFacts(Record):
     """Size and costs of a cell's final fit.
 
     Attributes:
-        fit_seconds: Duration of the training, without the time that recording diagnostics took.
-        n_weights: Weights of the network.
-        n_parameters: Numbers that the posterior stores.
-        execution: How the fit was trained, one of `shared.schema.EXECUTIONS`.
-        diagnostics: Measurements of the fit that have no column, as a JSON object; most are reported by the method.
+        fit_seconds: Duration of the training, without the time for recording diagnostics.
+        n_weights: Number of weights of the network.
+        n_parameters: Number of parameters that the posterior stores.
+        execution: How the fit was trained, for example natively compiled: one of `shared.schema.EXECUTIONS`.
+        diagnostics: Measurements of the fit that have no column, as a JSON object; most come from the method.
         predict_seconds_per_1000: Seconds to predict 1000 test points.
-        sgd_ratio: Seconds per minibatch over those of plain SGD.
+        sgd_ratio: Training time per minibatch, divided by that of plain SGD.
 
     Raises:
         ValueError: `execution` is unknown.
@@ -118,7 +119,7 @@ class FitFacts(Record):
             _check_name("execution", self.execution, EXECUTIONS)
 
     def with_diagnostics(self, **values: float) -> FitFacts:
-        """Return these facts with further diagnostics; a value that is not finite is stored as null."""
+        """Return a copy with further diagnostics; a value that is not finite is stored as null."""
         finite = {name: value if isfinite(value) else None for name, value in values.items()}
         return replace(self, diagnostics=json.dumps(json.loads(self.diagnostics or "{}") | finite))
 
@@ -128,19 +129,19 @@ class Outcome(Record):
     """The result of the evaluation of a cell.
 
     Attributes:
-        data: None until the data set is loaded.
-        search_space: Optuna distributions by hyper-parameter, as a JSON object; None where nothing is searched.
-        tuning: None until the search is over.
-        fit: None until the final fit is trained.
+        data: Facts about the data; None until the data set is loaded.
+        search_space: Optuna distributions by hyper-parameter, as a JSON object; None if nothing is tuned.
+        tuning: Result of the hyper-parameter search; None until it is over.
+        fit: Size and costs of the final fit; None until it is trained.
         metrics: Values by their names in `shared.schema.METRICS`; empty unless `status` is "ok".
         reference: Kind and quality of the reference posterior, as a JSON object.
-        status: One of `shared.schema.STATUSES`; None while the evaluation goes on.
+        status: One of `shared.schema.STATUSES`; None until the evaluation is finished.
         error: The reason for a status other than "ok".
-        error_class: Name of the exception, "module.Class" unless it is built in.
-        tables: Tables that are stored beside the row, by their names in `shared.schema.TABLES`.
+        error_class: Class of the exception, as "module.Class", or "Class" if it is built in.
+        tables: Tables that are stored in separate files, by their names in `shared.schema.TABLES`.
 
     Raises:
-        ValueError: A metric, a table or the status is unknown; or there are metrics without the status "ok".
+        ValueError: A metric, a table or the status is unknown, or there are metrics although the status is not "ok".
     """
 
     data: DataFacts | None = None
@@ -167,22 +168,22 @@ class Outcome(Record):
 
     @property
     def trained_fit(self) -> FitFacts:
-        """The facts of the final fit, which must be trained."""
+        """Size and costs of the final fit, which must have been trained."""
         assert self.fit is not None
         return self.fit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance(Record):
-    """Code, packages and machine that a result comes from.
+    """Provenance of a result: code, packages and machine.
 
     Attributes:
         code_revision: Git commit, or "unversioned".
-        code_dirty: True if tracked files of code differed from it; None if unknown.
+        code_dirty: True if tracked code files differed from the commit; None if unknown.
         code_identity: Hash of the code that the numbers depend on, see `bench.experiment.code.identity_of`; None if
             unknown.
-        checked: Whether the code of a method of another package kept the contract, a key of `shared.schema.CHECKED`;
-            None for a method of this project.
+        checked: Whether a third-party method passed the checks of the method contract, a key of
+            `shared.schema.CHECKED`; None for a method of this project.
         versions: Versions of Python and of packages, as a JSON object.
         device: Name of the GPU, or "cpu".
         host: Name of the machine.
@@ -200,7 +201,7 @@ class Provenance(Record):
 
     @classmethod
     def now(cls, device: str, code_identity: str | None = None, checked: str | None = None) -> Provenance:
-        """Return the provenance of a result that this process has just finished on the device of that name."""
+        """Return the provenance of a result that this process has just finished on the device called `device`."""
         revision = code_revision()
         return cls(
             code_revision=revision.commit,
@@ -216,16 +217,17 @@ class Provenance(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CellResult(Record):
-    """A finished cell: one row of `shared.schema.CELLS`, and the tables beside it.
+    """The result of a finished cell: one row of `shared.schema.CELLS`, and its tables.
 
     Attributes:
         cell: The method, data set, split and protocol.
         outcome: The result of the evaluation; its status is not None.
         provenance: Where the result comes from.
-        elapsed_seconds: Duration of the job that the cell was part of.
-        peak_memory_mib: Peak memory of that job; None if its process died.
-        exclusive: True if times are uncontended: no other job ran on the device, no other cell in the job.
-        log: Last lines that the process wrote; if the status is "ok", why fits were not trained natively, or None.
+        elapsed_seconds: Duration of the job, that is, of all cells that were run together with this one.
+        peak_memory_mib: Peak memory of the job in MiB; None if its process died.
+        exclusive: True if times were measured alone: no other job ran on the device, and the job had no other cell.
+        log: Last lines of output of the process. If the status is "ok", the reason why fits were not natively compiled,
+            or None.
 
     Raises:
         ValueError: The outcome has no status yet.
@@ -252,12 +254,12 @@ class CellResult(Record):
 
     @property
     def tables(self) -> Mapping[str, pa.Table]:
-        """Tables that are stored beside the row, by their names in `shared.schema.TABLES`."""
+        """Tables that are stored in separate files, by their names in `shared.schema.TABLES`."""
         return self.outcome.tables
 
     @property
     def row(self) -> dict[str, Any]:
-        """All columns of `shared.schema.CELLS`, in their order; None where a value is not known."""
+        """The row as a dictionary: all columns of `shared.schema.CELLS`, in their order; None for unknown values."""
         cell, outcome = self.cell, self.outcome
         values = {
             "schema_version": SCHEMA_VERSION,
@@ -276,7 +278,7 @@ class CellResult(Record):
 
 
 def class_name(problem: BaseException) -> str:
-    """Return the name of an exception's class in rows: "module.Class", or "Class" if it is built in."""
+    """Return the class of an exception as text, "module.Class", or "Class" if it is built in."""
     kind = type(problem)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -1,4 +1,4 @@
-"""Errors after which nothing more can be stored."""
+"""The error for results that cannot be stored, for example because the disk is full."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FORBIDDEN = {
 
 
 class NotStored(Exception):
-    """Results cannot be stored any more.
+    """No more results can be stored, for example because the disk is full.
 
     Args:
         cells: The cells whose results are lost.
-        reason: The error of the operating system.
+        reason: The OSError.
     """
 
     def __init__(self, cells: Sequence[Cell], reason: OSError):
@@ -33,7 +33,7 @@ class NotStored(Exception):
 
 
 def cannot_store(problem: BaseException, folders: Iterable[Path]) -> bool:
-    """Return True if an error means that no file can be written at all, or none into one of `folders`."""
+    """Return whether an error means that no file can be written at all, or no file in one of `folders`."""
     if not isinstance(problem, OSError):
         return False
     if problem.errno in FULL:

@@ -1,4 +1,4 @@
 """Estimators that fit Gaussians to streams of vectors with a known distribution. No network is trained.
 
-Imports `bench.reference` and `bench.engine`.
+Imports allowed here: `bench.reference` and `bench.engine`.
 """

@@ -1,4 +1,4 @@
-"""Estimators that depend on a stream only through its length, mean and covariance."""
+"""Estimators of a stream's Gaussian that need only the stream's length, mean and covariance."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SKLEARN_TOL = 1e-2  # the default of its FactorAnalysis
 
 
 class Empirical(Fitting):
-    """Mean and covariance (divided by T) of the T vectors of each stream, from sums in float64."""
+    """Empirical mean and covariance (with divisor T) of the T vectors of each stream, from sums in float64."""
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
@@ -59,18 +59,19 @@ class WindowAverages(Empirical):
             super().absorb(averages)
 
     def fitted_to(self, vectors: Tensor) -> Tensor:
-        """Return the averages (B, T // W, D) over whole windows."""
+        """Return the averages over whole windows of W vectors, (B, T // W, D), for B streams of T vectors (B, T, D)."""
         n_windows = vectors.shape[1] // self.window
         averages: Tensor = vectors[:, : n_windows * self.window].unflatten(1, (n_windows, self.window)).mean(2)
         return averages
 
 
 class BatchSVD(Empirical):
-    """scikit-learn's FactorAnalysis with randomised SVD and default settings, without storing the vectors.
+    """Factor analysis by scikit-learn (randomised SVD, default settings), without storing the vectors.
 
-    The algorithm depends on the centred vectors (T, D) only through products that do not change when the T rows are
-    rotated. It is therefore run on D + 1 rows with the same covariance. The model is the same up to rounding, and time
-    and memory do not grow with T. For T < D, scikit-learn itself would draw other random numbers.
+    The algorithm depends on the centred vectors (T, D) only through products that are invariant under rotations of the
+    T rows. It is therefore run on D + 1 rows with the same covariance. The resulting model is the same up to rounding,
+    and time and memory do not grow with T. (For T < D the result can differ, because scikit-learn would draw other
+    random numbers.)
     """
 
     @property
@@ -89,10 +90,10 @@ class BatchSVD(Empirical):
 
 
 def rows_with_covariance(covariance: np.ndarray) -> np.ndarray:
-    """Return rows (D + 1, D) of mean zero whose covariance, divided by D + 1, is `covariance` (D, D).
+    """Return D + 1 rows of mean zero, (D + 1, D), whose covariance (with divisor D + 1) is `covariance` (D, D).
 
     The rows are a matrix root of (D + 1) `covariance` below a row of zeros, multiplied by the reflection that maps the
-    first axis to the direction of (1, ..., 1).
+    first unit vector to the direction of (1, ..., 1).
     """
     dim = len(covariance)
     values, vectors = np.linalg.eigh(covariance)

@@ -1,4 +1,4 @@
-"""Interface of the estimators: B Gaussians fitted side by side, each to its own stream."""
+"""Base class of estimators, which fit B Gaussians side by side, each to its own stream of vectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,25 +12,27 @@ WINDOW = 10  # N / M, number of training rows over minibatch size (Brownlie 2022
 
 
 class FittedGaussian(NamedTuple):
-    """An estimated Gaussian, dense and in float64."""
+    """An estimated Gaussian: mean (D,) and dense covariance (D, D), float64."""
 
     mean: np.ndarray  # (D,)
     covariance: np.ndarray  # (D, D)
 
 
 class Fitting(ABC):
-    """B fits in lockstep. Results do not depend on how the streams are divided into calls of `absorb`.
+    """Base of estimators that fit a Gaussian to each of B streams of vectors, side by side.
+
+    Results do not depend on how the streams are divided into calls of `absorb`.
 
     Args:
         dim: D, dimension of the vectors.
         n_factors: K, number of factors of the fitted model.
-        seeds: one seed per fit.
+        seeds: one seed per stream.
         dtype: type of the arithmetic.
         device: device of the arithmetic.
-        window: W, consecutive vectors that estimators of window averages average.
+        window: W, number of consecutive vectors per window, for estimators of window averages.
 
     Attributes:
-        execution: how vectors are absorbed, one of `shared.schema.EXECUTIONS`.
+        execution: how the updates are computed, one of `shared.schema.EXECUTIONS`.
     """
 
     execution: str = "eager"
@@ -50,16 +52,19 @@ class Fitting(ABC):
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """Number of parameters of one estimate."""
+        """Number of parameters of one estimated Gaussian."""
 
     @abstractmethod
     def absorb(self, vectors: Tensor) -> None:
-        """Update the fits with the next vectors (B, T, D) of each stream."""
+        """Update the estimates with the next T vectors of each stream, (B, T, D)."""
 
     def fitted_to(self, vectors: Tensor) -> Tensor:
-        """Return what the fits are made to, of the vectors (B, T, D) of whole streams: by default the vectors."""
+        """Return the vectors to which the Gaussians are fitted, given whole streams (B, T, D): by default the same.
+
+        Window averages, for example, are fitted to averages of vectors.
+        """
         return vectors
 
     @abstractmethod
     def estimates(self) -> list[FittedGaussian]:
-        """Return the current estimate of each fit."""
+        """Return the current estimate of the Gaussian of each stream."""

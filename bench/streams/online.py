@@ -1,4 +1,4 @@
-"""Online factor analysis (`methods.maths.factor_analysis`) in lockstep: each vector is used once and not stored."""
+"""Online factor analysis (`methods.maths.factor_analysis`) of B streams: each vector is used once and not stored."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from lockstep_bench.shared.seeds import seed_of
 
 
 class Online(Fitting):
-    """Fits of `algorithm`, whose update is captured as a graph once and run for every vector."""
+    """Base of the online estimators: the update of `algorithm` is captured as a graph once and run for every vector."""
 
     execution = "captured"
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]

@@ -1,4 +1,4 @@
-"""The streams of a job's cells, side by side, and their true distributions."""
+"""Streams of vectors, several side by side, and their true distributions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -24,10 +24,10 @@ UPDATES_PER_BLOCK = 100
 
 
 class Stream(Protocol):
-    """B streams of vectors of dimension D, each with its own seed.
+    """Interface of B streams of vectors of dimension D, each with its own seed.
 
     Attributes:
-        targets: true distribution of each stream.
+        targets: true mean and covariance of each stream.
         dtype: type of the vectors.
     """
 
@@ -35,7 +35,7 @@ class Stream(Protocol):
     dtype: torch.dtype
 
     def blocks(self) -> Iterator[Tensor]:
-        """Yield the next vectors (B, T, D) of all streams, on the CPU, until the streams end."""
+        """Yield the next T vectors of all streams, (B, T, D), on the CPU, until the streams end."""
 
 
 class FactorStream:
@@ -69,13 +69,13 @@ class SGDStream:
     """The weights after each update of SGD on each regression task, in float64.
 
     SGD is first run for 5,000 updates with a small learning rate and no weight decay. These updates are not part of the
-    stream. The thesis describes them but for the weight decay; the authors' notebook has none in them
+    stream. The thesis describes these updates without mentioning weight decay; its notebook uses none
     (LinearRegressionSGDIterates in ayeright/swafa).
 
     Args:
-        source: Entry of the data set in the registry.
+        source: Description of the data set.
         dataset: The data set.
-        splits: The task of each stream.
+        splits: The regression task of each stream, as a split.
         seeds: One seed per stream.
         batch_size: M, training rows per minibatch.
     """
@@ -126,10 +126,10 @@ class SGDStream:
 
 
 def longest(source: SGDIterates, batch_size: int) -> int:
-    """Return the number of iterates in a stream, which has as many epochs for every size of minibatches.
+    """Return the number of iterates in a stream; the number of epochs is the same for every batch size.
 
     Raises:
-        ValueError: the data set does not say where its streams end.
+        ValueError: the data set does not define the length of its streams.
     """
     if source.max_length is None:
         raise ValueError(f"data set {source.name!r} has no max_length; a stream of SGD iterates must end")
@@ -144,7 +144,10 @@ def stream_of(
     seeds: Sequence[int],
     batch_size: int = BATCH_SIZE,
 ) -> Stream:
-    """Return the streams of a data set's splits, with one seed per split; `batch_size` is that of SGD."""
+    """Return the streams of a data set's splits, with one seed per split.
+
+    `batch_size` is the size of SGD's minibatches, for streams of SGD iterates.
+    """
     if isinstance(source, SGDIterates):
         return SGDStream(source, dataset, splits, seeds, batch_size)
     assert isinstance(source, FactorModels)

@@ -1,6 +1,6 @@
-"""Sets of images: uint8 pixels, published test parts, out-of-distribution partners.
+"""Image data sets: uint8 pixels, the published test sets, and other data sets for out-of-distribution tests.
 
-Imports `datasets.records` and `datasets.splits`.
+Imports allowed here: `datasets.records` and `datasets.splits`.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from lockstep_bench.datasets.records import Source
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of all sets of images, smaller and older sets first."""
+    """Return the descriptions of all image data sets, smaller and older ones first."""
     return (
         *idx.sources(),
         *cifar.sources(),

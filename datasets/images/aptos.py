@@ -1,9 +1,9 @@
 """APTOS 2019: retina photographs with or without sight-threatening diabetic retinopathy.
 
-The images may not be redistributed, so they cannot be downloaded here and have no published digests. The user gets
-`train.csv` and `train_images/` from Kaggle; only images that the table lists are used. Every image is resized to
-224 x 224 pixels, which takes some minutes. The result is cached beside the images, under a name derived from their
-names, sizes and modification times.
+The images may not be redistributed, so this package cannot download them, and has no checksums of them. The user gets
+`train.csv` and `train_images/` from Kaggle; only images that the table lists are used. Every image is resized to 224 x
+224 pixels, which takes some minutes. The result is cached beside the images, under a name derived from their names,
+sizes and modification times.
 """
 
 import csv
@@ -34,11 +34,11 @@ N_IMAGES = 3662
 
 
 def listing(n_images: int, folder: Path) -> tuple[File, ...]:
-    """Return the table and the images that it lists.
+    """Return the files of the data set: the table `train.csv` and the images that it lists.
 
     Args:
         n_images: expected number of images.
-        folder: folder of the set.
+        folder: folder of the data set.
 
     Raises:
         Fault: the table lists another number of images.
@@ -54,7 +54,10 @@ def listing(n_images: int, folder: Path) -> tuple[File, ...]:
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 150528), y (N,), True for a grade of 2 and more, and the splits, in the order of the table."""
+    """Return pixels x (N, 150528), labels y (N,), True for a grade of 2 or more, and the splits.
+
+    Rows are in the order of the table.
+    """
     folder = contents.folder()
     rows = _rows(folder)
     x = _pixels(folder, [_path(code) for code, _ in rows])

@@ -32,7 +32,7 @@ CIFAR100_FILES = {
 
 
 def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 3072), y (N,) and the splits, read by torchvision's class `name`."""
+    """Return pixels x (N, 3072), labels y (N,) and the splits, read by torchvision's class `name`."""
     load, root = getattr(torchvision().datasets, name), contents.folder()
     train, test = (load(root, train=train) for train in (True, False))
     return joined(*((part.data.transpose(0, 3, 1, 2), part.targets) for part in (train, test)))

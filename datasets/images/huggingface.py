@@ -1,7 +1,7 @@
-"""Images in Hugging Face's Parquet files, with columns `image` {bytes, path} and `label`.
+"""Image data sets in Hugging Face's Parquet format, with columns `image` {bytes, path} and `label`.
 
-The bytes are an image file, decoded by Pillow. CIFAR-10 compressed as JPEG has other pixels than CIFAR-10, so it is a
-set with a name of its own.
+The bytes are an image file, which Pillow decodes. Hugging Face's copy of CIFAR-10 is compressed as JPEG. Its pixels
+differ from those of CIFAR-10, so it is a separate data set with another name.
 """
 
 import io
@@ -21,20 +21,23 @@ BATCH_ROWS = 1000
 def read(
     image: tuple[int, int, int], train: str, test: str, contents: Contents
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, C * H * W), y (N,) and the splits from two Parquet files.
+    """Return pixels x (N, C * H * W), labels y (N,) and the splits from two Parquet files.
 
     Args:
         image: shape (C, H, W) of the images.
-        train: path of the file with the train part.
-        test: path of the file with the test part.
-        contents: verified files of the set.
+        train: path of the file with the training images.
+        test: path of the file with the test images.
+        contents: verified files of the data set.
     """
     folder = contents.folder()
     return joined(*(read_parquet(folder / path, image) for path in (train, test)))
 
 
 def read_parquet(path: Path, image: tuple[int, int, int]) -> Part:
-    """Return images uint8 (n, C, H, W) and labels (n,) of a Parquet file; raises ValueError for another image size."""
+    """Return images uint8 (n, C, H, W) and labels (n,) of a Parquet file.
+
+    Raises ValueError if an image does not have the shape `image`, (C, H, W).
+    """
     import pyarrow.parquet as pq
 
     table = pq.ParquetFile(path)

@@ -1,7 +1,7 @@
-"""MNIST and sets in its format: idx files of 28 x 28 grey images, read by torchvision.
+"""MNIST and data sets in its format: idx files of 28 x 28 grey images, read by torchvision.
 
-The files lie unpacked in torchvision's layout. KMNIST is an exception, since only its .gz files have known digests:
-those are verified, then unpacked to a temporary folder and read from there.
+The files are stored unpacked, in torchvision's folder layout. KMNIST is an exception, since only its .gz files have
+published checksums. These files are verified, then unpacked to a temporary folder and read from there.
 """
 
 import gzip
@@ -31,12 +31,15 @@ NOTMNIST_URL = f"{RAW}/davidflanagan/notMNIST-to-MNIST/17823f4d4a3acd8317c078667
 
 
 def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 784), y (N,) and the splits, read by torchvision's class `name` from a folder `<name>/raw`."""
+    """Return pixels x (N, 784), labels y (N,) and the splits, read by torchvision's class `name`.
+
+    The files are in the folder `<name>/raw`.
+    """
     return joined(*_parts(name, contents.folder().parents[1]))
 
 
 def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return what `read` returns, from the contents of the .gz files."""
+    """Return pixels x (N, 784), labels y (N,) and the splits from the contents of .gz files."""
     with tempfile.TemporaryDirectory() as root:
         raw = Path(root, name, "raw")
         raw.mkdir(parents=True)
@@ -46,7 +49,7 @@ def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, n
 
 
 def read_test_part(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 784) and y (N,) of the test files, and no splits."""
+    """Return pixels x (N, 784) and labels y (N,) of the test files, without splits."""
     idx, folder = torchvision().datasets.mnist, contents.folder()
     images = idx.read_image_file(folder / TEST_IMAGES).numpy()
     return images.reshape(len(images), -1), idx.read_label_file(folder / TEST_LABELS).numpy(), ()
@@ -75,7 +78,7 @@ def _unpacked(sha256: Mapping[str, str], md5: Mapping[str, str]) -> tuple[File, 
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of MNIST, Fashion-MNIST, KMNIST and notMNIST; the last is for OOD detection only."""
+    """Return the descriptions of MNIST, Fashion-MNIST, KMNIST and notMNIST; notMNIST is for OOD detection only."""
 
     def source(
         name: str, title: str, folder: str, read: Reader, files: tuple[File, ...], base_url: str, **fields: Any

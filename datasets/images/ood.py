@@ -1,19 +1,20 @@
-"""Table of OOD sets: for each image data set, the sets that are out of distribution.
+"""Table of out-of-distribution (OOD) data sets: for each image data set, the near and far OOD data sets.
 
-The groups follow OpenOOD (Yang et al. 2022; Zhang et al. 2023, v1.5) as far as its sets are here. For MNIST it calls
-notMNIST and Fashion-MNIST near and photographs far; for CIFAR-10 and CIFAR-100 each other near, MNIST and SVHN far. The
-grey sets that it leaves out are treated like MNIST, STL-10 like CIFAR-10. No set is out of distribution for another of
-whose classes it holds pictures: CIFAR-10 and STL-10 share nine, MNIST and SVHN ten.
+The groups follow OpenOOD (Yang et al. 2022; Zhang et al. 2023, v1.5), as far as this package has its data sets. For
+MNIST, notMNIST and Fashion-MNIST are near OOD, and photographs are far OOD. CIFAR-10 and CIFAR-100 are near OOD for
+each other; MNIST and SVHN are far OOD for both. Grey data sets that OpenOOD leaves out are treated like MNIST, and
+STL-10 like CIFAR-10. Two data sets with common classes are never OOD for each other: CIFAR-10 and STL-10 share nine
+classes, MNIST and SVHN ten.
 
-What OpenOOD validates with, held-out classes of TinyImageNet, is not here. Instead each grey set has one more grey set
-for that, and the sets of photographs have Fashion-MNIST.
+OpenOOD tunes OOD detection on held-out classes of TinyImageNet, which this package does not have. Instead, each grey
+data set is tuned on one more grey data set, and the data sets of photographs on Fashion-MNIST.
 """
 
 from typing import NamedTuple, TypedDict
 
 
 class Outside(NamedTuple):
-    """Names of the sets that are out of distribution for one set: near and far ones, and those for tuning."""
+    """Names of the data sets that are OOD for one data set: near and far ones for tests, and those for tuning."""
 
     near: tuple[str, ...]
     far: tuple[str, ...]
@@ -34,14 +35,14 @@ OUTSIDE = {
 
 
 class OutsideFields(TypedDict):
-    """Fields of a `Source` that name other sets."""
+    """The fields of a `Source` that name OOD data sets."""
 
     ood_groups: dict[str, tuple[str, ...]]
     validation_ood: tuple[str, ...]
 
 
 def outside(name: str) -> OutsideFields:
-    """Return the fields `ood_groups` and `validation_ood` of the source of this name."""
+    """Return the fields `ood_groups` and `validation_ood` for the `Source` of the data set `name`."""
     near, far, validation = OUTSIDE[name]
     groups = {group: names for group, names in (("near", near), ("far", far)) if names}
     return {"ood_groups": groups, "validation_ood": validation}

@@ -1,7 +1,7 @@
-"""Arrays and splits from the published train and test part of a set of images.
+"""Arrays and splits from the published training and test part of an image data set.
 
-The rows of the train part come first. All splits test on the published test part. Each split validates on another tenth
-of the train part, by the rule of `held_out_splits`.
+The rows of the training part come first. All splits test on the published test part. Each split validates on a
+different tenth of the training part, drawn by `held_out_splits`.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ Part = tuple[np.ndarray, np.ndarray]  # images (n, C, H, W), uint8, and labels (
 
 
 def joined(train: Part, test: Part) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Join the two parts and return x uint8 (N, C * H * W), y (N,) and the splits.
+    """Join the two parts and return pixels x uint8 (N, C * H * W), labels y (N,) and the splits.
 
     Raises:
         ValueError: pixels are not uint8.

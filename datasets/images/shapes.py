@@ -1,4 +1,4 @@
-"""Conversion of images: decoding, size, colour."""
+"""Conversion of images: decoding of files, size and colour."""
 
 import math
 from pathlib import Path
@@ -18,7 +18,7 @@ def decoded(file: BinaryIO | Path, image: tuple[int, int, int], resize: bool = F
     Args:
         file: path or open file of the image.
         image: shape (C, H, W) of the result; colours are converted to C channels.
-        resize: resize images of another size to H x W, as `as_images` does.
+        resize: whether to resize images of another size to H x W, as `as_images` does.
 
     Raises:
         ValueError: the image has another size, and `resize` is false.
@@ -42,7 +42,7 @@ def as_images(x: np.ndarray, image: tuple[int, int, int], like: tuple[int, int, 
     Args:
         x: uint8 (N, C * H * W), channel by channel.
         image: shape (C, H, W) of these images, with 1 or 3 channels.
-        like: shape (C', H', W') of the result.
+        like: shape (C', H', W') that the model expects.
 
     Returns:
         uint8 (N, C' * H' * W'); x itself if the shapes are equal.

@@ -1,4 +1,4 @@
-"""STL-10: 96 x 96 photographs of ten classes, nine of them CIFAR-10's, read by torchvision's class."""
+"""STL-10: 96 x 96 photographs of ten classes, nine of which CIFAR-10 has too, read by torchvision's class."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ PIXEL_BYTES = 3 * 96 * 96
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 27648), y (N,) and the splits of the labelled parts."""
+    """Return pixels x (N, 27648), labels y (N,) and the splits of the labelled images."""
     published, root = torchvision().datasets.STL10, contents.folder()
     # The subclass leaves out the 100,000 unlabelled images, whose file torchvision would check as well.
     labelled = type("Labelled", (published,), {"train_list": published.train_list[:2]})

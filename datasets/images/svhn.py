@@ -9,7 +9,7 @@ from lockstep_bench.datasets.records import Contents, File, Source, Split
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 3072), y (N,), the digits, and the splits."""
+    """Return pixels x (N, 3072), the digits y (N,), and the splits."""
     load, root = torchvision().datasets.SVHN, contents.folder()
     train, test = (load(root, split=split) for split in ("train", "test"))
     return joined(*((part.data, part.labels) for part in (train, test)))

@@ -1,9 +1,9 @@
-"""The only place where torchvision is imported.
+"""Import of torchvision, made safe against versions that do not fit the installed torch.
 
-A torchvision that was compiled for another build of torch (say, the usual wheel beside a CPU-only torch) cannot load
-its compiled operators. Its import then fails with "operator torchvision::nms does not exist", because it registers
-output shapes for `nms` and `qnms`, whose schemas torch does not know. The data sets, transforms and networks call
-neither operator, so declaring both schemas is enough.
+All other modules get torchvision from here. A torchvision that was compiled for another build of torch (say, the usual
+wheel beside a CPU-only torch) cannot load its compiled operators. Its import then fails with "operator torchvision::nms
+does not exist", because it registers output shapes for `nms` and `qnms`, whose schemas torch does not know. The data
+sets, transforms and networks call neither operator, so declaring both schemas is enough.
 """
 
 import importlib

@@ -1,9 +1,9 @@
 """Published weights of trained networks, as starting points of training.
 
-Images for networks that start from them are standardised like all images here: per channel, by the statistics of the
-training part. Every set thereby gets the channel means and variances that the weights were trained with; ImageNet's
-constants would do so only for ImageNet. Running statistics of batch normalisation in the file are not used
-(`methods.networks.normalisation`).
+Images for networks that start from these weights are standardised like all images in this package: per channel, by the
+statistics of the training part. Each data set's channels thereby have mean 0 and variance 1, as in the training of the
+weights. ImageNet's constants would achieve this for ImageNet alone. Running statistics of batch normalisation in the
+file are not used (`methods.networks.normalisation`).
 """
 
 import os
@@ -27,7 +27,7 @@ class Weights:
         origin: who trained the network, and where the weights were published.
         licence: licence as stated by the publisher.
         file: pinned file with a `state_dict`.
-        base_url: https address that the path of the file continues.
+        base_url: https address to which the file's path is appended.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""Own data: tables of a user's own as data sets, and the packages that `python -m datasets new` writes.
+"""Users' own tables as data sets, and the packages that `python -m datasets new` writes for them.
 
-Imports `datasets.splits`, `datasets.errors` and `datasets.records`; pandas and scikit-learn only when a table is read.
+Imports allowed here: `datasets.splits`, `datasets.errors` and `datasets.records`, and, when a table is read, pandas and
+scikit-learn.
 """

@@ -1,7 +1,7 @@
-"""Columns of a table as numbers: features x, target y, and what is remarkable about them.
+"""Conversion of a table's columns to arrays: features x and target y, with notes and warnings about them.
 
-Numbers stay as they are. A column of texts becomes one column of zeros and ones for each of its values, or one in all
-if it has two.
+Numbers stay as they are. A column of texts becomes one 0/1 column for each of its values; if it has two values, it
+becomes a single 0/1 column.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FEW_IN_CLASS = 10  # rows
 
 
 class Features(NamedTuple):
-    """Features of a table.
+    """Features of a table as numbers.
 
     Attributes:
         x: float64 (N, P); NaN where a number is missing.
-        notes: sentences for readers of results.
-        warnings: sentences for the person who runs them.
-        dummies: columns of x for each column of texts, which hold zeros and ones.
+        notes: sentences about the features for readers of results.
+        warnings: sentences about the features for the person who starts a run.
+        dummies: for each column of texts, the numbers of the 0/1 columns of x that encode it.
     """
 
     x: np.ndarray
@@ -48,13 +48,13 @@ class Features(NamedTuple):
 
 
 class TargetColumn(NamedTuple):
-    """Target of a table.
+    """Target of a table as numbers.
 
     Attributes:
         y: float64 (N,), numbers or class numbers.
-        classes: the value of each class; () for a regression.
-        notes: sentences for readers of results.
-        warnings: sentences for the person who runs them.
+        classes: the value of each class in the table; () for a regression.
+        notes: sentences about the target for readers of results.
+        warnings: sentences about the target for the person who starts a run.
     """
 
     y: np.ndarray
@@ -64,15 +64,15 @@ class TargetColumn(NamedTuple):
 
 
 def features_of(frame: pd.DataFrame, impute: str, placeholders: Mapping[str, str] = MappingProxyType({})) -> Features:
-    """Return the features of a table.
+    """Return the features of a table as numbers.
 
     Args:
         frame: the table without its target, N rows of numbers and texts (`datasets.own.reading.inputs_of`).
         impute: "median" to allow missing values, "" to refuse them.
-        placeholders: texts that stand for missing numbers, by column, for the message.
+        placeholders: texts that stand for missing numbers, by column, to be named in the error message.
 
     Raises:
-        InvalidTable: a column cannot be an input.
+        InvalidTable: a column cannot be an input, for example because a value is missing and `impute` is "".
     """
     import pandas as pd
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -110,11 +110,11 @@ def features_of(frame: pd.DataFrame, impute: str, placeholders: Mapping[str, str
 
 
 def target_of(column: Column, task: str | None) -> TargetColumn:
-    """Return the target of a table.
+    """Return the target of a table as numbers.
 
     Args:
-        column: the target, N cells.
-        task: one of `TASKS`; None for a classification where there are texts, or two values, and else a regression.
+        column: the target column, N cells.
+        task: one of `TASKS`. None for classification if the column holds texts or only two values, else regression.
 
     Raises:
         InvalidTable: the column cannot be the target of the task.
@@ -162,7 +162,7 @@ def target_of(column: Column, task: str | None) -> TargetColumn:
 
 
 def check_target(names: Sequence[str], target: str) -> None:
-    """Raise InvalidTable, with the nearest name, if the target is none of the columns of a table."""
+    """Raise InvalidTable, with the nearest column name, if no column of a table has the target's name."""
     if target not in names:
         near = difflib.get_close_matches(target, names, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""

@@ -1,4 +1,4 @@
-"""Columns of zeros and ones for texts, of which a split uses those whose texts occur in its training rows."""
+"""Selection of 0/1 columns (dummy variables): a split uses only those whose text occurs in its training rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,18 +10,18 @@ from lockstep_bench.datasets.records import Split
 
 
 def with_inputs(splits: Sequence[Split], x: np.ndarray, dummies: Sequence[Sequence[int]]) -> tuple[Split, ...]:
-    """Return splits with the inputs that the table would have if it held only their training rows.
+    """Return the splits, each with the inputs that a table of only its training rows would give (`Split.inputs`).
 
-    A column of texts has one input for each text, one in all for two texts, and none for one. A row with a text that
-    no training row has gets zeros.
+    A column of texts gives one 0/1 input for each text in the training rows; for two texts a single one, and for one
+    text none. A row with a text that no training row has gets zeros.
 
     Args:
         splits: splits of the N rows.
         x: (N, P), features of all rows.
-        dummies: columns of x for each column of texts.
+        dummies: for each column of texts, the numbers of the 0/1 columns of x that encode it.
 
     Raises:
-        InvalidTable: a split has no input.
+        InvalidTable: all features are constant in the training rows of a split.
     """
     return tuple(_with_inputs(number, split, x, dummies) for number, split in enumerate(splits))
 

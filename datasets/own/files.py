@@ -22,7 +22,7 @@ UNNAMED = "Unnamed:"  # how pandas begins the name of a column without one, and 
 
 
 def looks_like_a_table(name: str) -> bool:
-    """Return whether a name that was given for a data set is that of a file with a table."""
+    """Return whether a name that was given as a data set is rather the name of a table's file, such as "data.csv"."""
     return Path(name).suffix.lower() in SUFFIXES or Path(name).is_file()
 
 
@@ -32,19 +32,19 @@ def sha256_of(path: Path) -> str:
 
 
 def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
-    """Return the table in a file; all cells of a CSV or TSV file are texts, and "" where they are empty.
+    """Return the table in a file. All cells of a CSV or TSV file are read as texts, an empty cell as "".
 
-    A comma separates the columns of a CSV file, or a semicolon if its first line has more of these; a tab those of a
-    TSV file. A named index of a Parquet file is a column. The index of the result counts the lines of the file as an
-    editor does, or the rows of Parquet.
+    Columns of a CSV file are separated by commas, or by semicolons if its first line has more semicolons. Columns of a
+    TSV file are separated by tabs. A named index of a Parquet file becomes a column. The index of the result holds line
+    numbers of a text file, or row numbers of a Parquet file.
 
     Args:
         path: a .csv, .tsv or .parquet file.
         layout: notation of the cells, given by the user.
 
     Raises:
-        InvalidTable: the file is missing or cannot be read, two columns have one name, or a cell is no single number or
-            text.
+        InvalidTable: the file is missing or cannot be read, two columns have the same name, or a cell is not a single
+            number or text.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Notation of the cells of a table, as options such as `--decimal` give it."""
+"""Notation of numbers and missing values in a table's cells, given by options such as `--decimal`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ALIKE = {" ": " \u00a0\u202f", "'": "'’"}  # characters that are written for a
 
 
 class Format(NamedTuple):
-    """Options of a person on how the cells of a table are written.
+    """How the cells of a table are written, according to the user's options.
 
     Attributes:
         decimal: decimal separator of numbers; "" for a point, or for a comma where points separate thousands.
         thousands: separator between thousands; "" for none.
         na_values: texts and numbers that stand for missing values.
-        no_header: whether the first line is a row, and not the names of the columns, which are then 1, 2, 3, ...
+        no_header: whether the first line is a row of data. The columns are then named 1, 2, 3, ...
     """
 
     decimal: str = ""
@@ -31,10 +31,16 @@ class Format(NamedTuple):
 
     @classmethod
     def of(cls, decimal: str | None, thousands: str | None, na_values: str | None, no_header: bool) -> Format:
-        """Return what options say; None for those that are left out, and `na_values` with commas between them.
+        """Return the notation from the values of command-line options.
+
+        Args:
+            decimal: decimal separator; None if the option is not given.
+            thousands: separator between thousands; None if the option is not given.
+            na_values: texts that stand for missing values, separated by commas; None if the option is not given.
+            no_header: whether the first line is a row of data.
 
         Raises:
-            InvalidTable: a separator is none, or both are one character.
+            InvalidTable: a character cannot be a separator, or both separators are the same.
         """
         for name, value in (("decimal", decimal), ("thousands", thousands)):
             if value is not None and value not in SEPARATORS[name]:
@@ -47,13 +53,13 @@ class Format(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that say this."""
+        """The command-line options that give this notation."""
         values = {"decimal": self.decimal, "thousands": self.thousands, "na-values": ",".join(self.na_values)}
         words = [word for name, value in values.items() if value for word in (f"--{name}", value)]
         return (*words, *(["--no-header"] if self.no_header else []))
 
     def plain(self, texts: pd.Series) -> pd.Series:
-        """Return texts with their numbers as pandas reads them: a decimal point, nothing between thousands."""
+        """Return texts with numbers rewritten for pandas: a decimal point, and no separators between thousands."""
         if self.thousands:
             sign = re.escape(ALIKE.get(self.thousands, self.thousands))
             texts = texts.str.replace(rf"(?<=\d)[{sign}](?=\d{{3}}(?!\d))", "", regex=True)

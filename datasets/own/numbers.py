@@ -1,7 +1,7 @@
-"""Texts of a column that are numbers, in the notation of the whole table (`datasets.own.format.Format`).
+"""Detection and conversion of columns whose texts are numbers, in the notation `datasets.own.format.Format`.
 
-A column of texts is one of numbers if four fifths of its texts are numbers or placeholders such as - and ?, and more of
-its texts are numbers than are neither.
+A column of texts is a column of numbers under two conditions. At least four fifths of its texts are numbers or
+placeholders for missing numbers, such as - and ?. And more of its texts are numbers than are neither.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PLACEHOLDERS = frozenset((*SIGNS, *WORDS, *(f"({word})" for word in WORDS), *ERR
 
 
 class Numbers(NamedTuple):
-    """A column of texts that are numbers.
+    """A column of texts that is read as numbers.
 
     Attributes:
         texts: (N,), texts of the column; missing where a cell is empty.
         values: (N,), float64; NaN where there is no number.
-        placeholders: those of `texts` that stand for a missing number.
-        others: those of `texts` that are neither numbers nor placeholders.
+        placeholders: the texts that stand for a missing number, such as "?".
+        others: the texts that are neither numbers nor placeholders.
     """
 
     texts: pd.Series
@@ -41,7 +41,7 @@ class Numbers(NamedTuple):
 
 
 def read_numbers(texts: pd.Series, layout: Format = AS_FOUND) -> Numbers | None:
-    """Return a column of texts as numbers, or None if it is none of numbers.
+    """Return a column of texts as numbers, or None if it is not a column of numbers by the rule of this module.
 
     Args:
         texts: (N,), without spaces around them; missing where a cell is empty.
@@ -60,7 +60,7 @@ def read_numbers(texts: pd.Series, layout: Format = AS_FOUND) -> Numbers | None:
 
 
 def are_in_other_notation(texts: pd.Series) -> bool:
-    """Return whether four fifths of texts (N,) look like numbers of one unit, or with other separators."""
+    """Return whether at least four fifths of the texts (N,) look like numbers with a unit or other separators."""
     units = texts.str.extract(f"^{OTHER_NOTATION}$")["unit"]
     counts = units.value_counts()
     return bool(len(counts) and counts.iloc[0] >= LEAST_SHARE * len(texts))

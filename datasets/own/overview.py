@@ -1,4 +1,4 @@
-"""Columns of a user's own table, to be checked before a run: kind, remarks, an example."""
+"""Overview of a user's own table for checking before a run: each column's kind, remarks and an example."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lockstep_bench.datasets.own.wording import examples
 
 
 class ColumnLine(NamedTuple):
-    """A column in words.
+    """Description of a column for display.
 
     Attributes:
         name: name of the column.
         kind: number, category, or target.
-        how: number of different texts, and of missing cells, in words; "" if there is nothing to say.
-        example: first cell of the column.
+        how: remark such as the number of different texts or of missing cells; "" if there is nothing to say.
+        example: text of the column's first cell.
     """
 
     name: str
@@ -26,7 +26,7 @@ class ColumnLine(NamedTuple):
 
 
 def overview(table: Table) -> list[ColumnLine]:
-    """Return the columns of a table in words, the target first."""
+    """Return a description of each column of a table, the target first."""
     columns = columns_in(table)
     target = columns.pop(table.target)
     of_target = f"{table.n_classes} classes" if table.n_classes else ""

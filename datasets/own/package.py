@@ -1,4 +1,4 @@
-"""Package of a user's own table, which `python -m datasets new NAME` writes."""
+"""Writes the Python package of a user's own table, for `python -m datasets new NAME`."""
 
 import importlib.util
 import json
@@ -58,12 +58,12 @@ def test_the_table_is_as_described():
 
 
 def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
-    """Write the package of a table, with a copy of its files, and return the paths.
+    """Write a Python package that provides a table as a data set, with a copy of its files; return the paths.
 
     Args:
-        table: the description; `table.name` is the name of the data set and of the package's module.
+        table: description of the table; `table.name` is the name of the data set and of the package's module.
         folder: destination, which must be empty or not exist.
-        taken: names that other data sets have.
+        taken: names of other data sets.
 
     Raises:
         InvalidTable: the data set cannot have this name or folder, or a file has a name that is not UTF-8.

@@ -1,7 +1,7 @@
-"""Cells of a table as numbers and categories.
+"""Reading of a table's columns as numbers, dates or categories.
 
-A column of texts is one of numbers by the rule in `datasets.own.numbers`, one of dates if four fifths of its texts are
-dates or times, and else one of categories. Spaces around texts do not count.
+A column of texts holds numbers by the rule in `datasets.own.numbers`. It holds dates if four fifths of its texts are
+dates or times, and otherwise categories. Spaces around texts are ignored.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as it is read.
+    """A column of a table, after its kind has been found.
 
     Attributes:
-        kind: kind of its cells.
-        cells: (N,), numbers or texts; missing where there is none.
-        numbers: the texts, where they are numbers.
-        spaced: texts that differ from another only in spaces around them.
+        kind: "number", "category" or "date".
+        cells: (N,), numbers or texts; missing where a cell is empty.
+        numbers: the texts read as numbers, for a column of texts that holds numbers; else None.
+        spaced: texts that differ from another text of the column only in spaces around them.
     """
 
     kind: Kind
@@ -42,17 +42,18 @@ class Column:
 
     @property
     def placeholders(self) -> pd.Series:
-        """Texts of a column of numbers that stand for missing ones."""
+        """The texts in a column of numbers that stand for missing numbers, such as "?"."""
         return self.numbers.placeholders if self.numbers else self.cells.iloc[:0]
 
 
 def columns_of(frame: pd.DataFrame, layout: Format, classes: str | None = None) -> dict[str, Column]:
-    """Return the columns of a table by name.
+    """Return the columns of a table by name, each with its kind and cells.
 
     Args:
         frame: the table that `datasets.own.files.read_frame` returns.
         layout: notation of the cells, given by the user.
-        classes: a column that holds classes, if one does: where its texts are not all numbers, they are classes.
+        classes: name of the target column of a classification, if there is one. Unless all its texts are numbers, they
+            are class names.
 
     Raises:
         InvalidTable: most texts of a column are numbers, but not all, or they are numbers in another notation.
@@ -65,13 +66,13 @@ def columns_of(frame: pd.DataFrame, layout: Format, classes: str | None = None) 
 
 
 def notes_on(columns: Mapping[str, Column]) -> list[str]:
-    """Return a sentence on spaces around texts, if there are any."""
+    """Return a note if texts differ only in the spaces around them, which were ignored; else an empty list."""
     spaced = [repr(text) for column in columns.values() for text in column.spaced]
     return [f"Spaces around texts do not count; they are in {first(spaced)}."] if spaced else []
 
 
 def doubts_about(columns: Mapping[str, Column]) -> list[str]:
-    """Return warnings of texts that differ in capitals only."""
+    """Return a warning for each column with texts that differ only in upper and lower case."""
     doubts = []
     for name, column in columns.items():
         if column.kind == "category":
@@ -82,10 +83,10 @@ def doubts_about(columns: Mapping[str, Column]) -> list[str]:
 
 
 def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
-    """Return columns as a frame of numbers and texts.
+    """Return the input columns as a data frame of numbers and texts.
 
     Raises:
-        InvalidTable: a column holds dates, or another text in most rows.
+        InvalidTable: a column holds dates, or its texts differ in most rows.
     """
     import pandas as pd
 
@@ -106,13 +107,14 @@ def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
 
 
 def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
-    """Raise InvalidTable if the first line of a file is a row, not names, or the first column numbers the rows.
+    """Raise InvalidTable if a file's first line looks like a row of data, or its first column like row numbers.
 
-    Names are like a row if half of them are numbers that do not count 0, 1, 2, ..., and the target is none of the
-    others, or if the target's name is one of its texts.
+    The first line looks like a row of data in two cases. At least half of its cells are numbers that do not count up by
+    one, and the target's name is none of the other cells. Or the target's name also occurs as a text in the target's
+    column.
 
     Args:
-        frame: the table that `datasets.own.files.read_frame` returns, with names.
+        frame: the table that `datasets.own.files.read_frame` returns, with column names.
         target: name of the column that is predicted.
         layout: notation of numbers.
     """

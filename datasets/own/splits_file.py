@@ -1,6 +1,6 @@
 """Splits of a user's own table from a file: one line for each row of the table, and a column for each split.
 
-A cell says what the row is in the split: `train`, `test`, or nothing if it is left out.
+A cell says to which part of the split the row belongs: `train`, `test`, or an empty cell for neither.
 """
 
 from pathlib import Path
@@ -16,14 +16,14 @@ PARTS = ("train", "test")
 
 
 def read_splits(path: Path, n_rows: int) -> tuple[Split, ...]:
-    """Return the splits that a file gives, in the order of its columns; rows keep their order.
+    """Return the splits that a file defines, in the order of its columns; within a split, rows keep the table's order.
 
     Args:
         path: a file that `datasets.own.files.read_frame` reads.
-        n_rows: rows of the table.
+        n_rows: number of rows of the table.
 
     Raises:
-        InvalidTable: the file does not fit the table, or a split has too few rows.
+        InvalidTable: the file has another number of rows than the table, a wrong cell, or too few rows in a split.
     """
     frame = read_frame(path)
     if len(frame) != n_rows:
@@ -44,7 +44,7 @@ def read_splits(path: Path, n_rows: int) -> tuple[Split, ...]:
 
 
 def scheme_of(splits: tuple[Split, ...]) -> str:
-    """Return what splits share, one of `datasets.records.SPLIT_SCHEMES`."""
+    """Return how splits are related, for example by a common test part: a key of `datasets.records.SPLIT_SCHEMES`."""
     tests = {tuple(np.sort(split.test)) for split in splits}
     if len(splits) > 1 and len(tests) == 1:
         return "one test part"

@@ -1,4 +1,4 @@
-"""Description of a user's own table, from which every process of a run reads the same data set."""
+"""Description of a user's own table. Every process of a run reads the same data set from it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ IMPUTE = ("median",)
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A user's own table in a file, and what was found in it.
+    """Description of a user's own table: its files, the user's options, and facts such as its number of rows.
 
     Attributes:
         name: name of the data set.
-        title: title for people.
+        title: display name.
         path: file of the table.
         sha256: SHA-256 of the file's bytes.
         target: column that is predicted.
@@ -43,7 +43,8 @@ class Table:
         impute: "median" if missing values are filled, "" if there are none.
         splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
         splits_sha256: SHA-256 of the bytes of `splits_file`; "" if there is none.
-        origin: who collected the data, and where they were published; "" for the names of file and column.
+        origin: who collected the data, and where they were published; "" to show the names of the file and the target
+            column.
         licence: licence as stated by the publisher.
     """
 
@@ -78,7 +79,7 @@ class Table:
         """Return the description that `to_json` wrote.
 
         Raises:
-            ValueError: the text is none.
+            ValueError: the text is not such a description.
         """
         values = json.loads(text)
         try:
@@ -97,18 +98,18 @@ class Table:
 
     @property
     def layout(self) -> Format:
-        """Options on how the file's cells are written."""
+        """How the cells of the file are written."""
         return Format(self.decimal, self.thousands, self.na_values, self.no_header)
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of `run_all.py` that give this table."""
+        """Command-line options of `run_all.py` that select this table."""
         words = ["--csv", self.path, "--target", self.target, "--task", _task(self), *self.layout.options]
         words += ["--impute", self.impute] if self.impute else []
         return (*words, *(("--splits-file", self.splits_file) if self.splits_file else ()))
 
     def source(self, command: tuple[str, ...] = ()) -> Source:
-        """Return the data set's entry in the registry.
+        """Return the description of the data set under which the registry lists it.
 
         Args:
             command: see `Source`; () for a set that an installed package registers.
@@ -134,7 +135,9 @@ class Table:
 
 
 def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, P), y (N,) and the splits of a table; `contents` is empty, as the data folder has no file of it.
+    """Read the file of a table, and return features x (N, P), targets y (N,) and the splits.
+
+    `contents` is empty, because the table's files are not in the data folder.
 
     Raises:
         InvalidTable: a file has changed since it was described.
@@ -150,7 +153,7 @@ def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.nd
 
 
 def columns_in(table: Table) -> dict[str, Column]:
-    """Return the columns of a table by name, as they are read."""
+    """Read the file of a table and return its columns by name, each with its kind and cells."""
     classes = None if table.task == "regression" else table.target
     return columns_of(read_frame(Path(table.path), table.layout), table.layout, classes)
 
@@ -169,20 +172,20 @@ def describe(
     splits_file: Path | None = None,
     taken: Container[str] = (),
 ) -> tuple[Table, tuple[str, ...]]:
-    """Return the description of a table, and warnings about it.
+    """Read a table and return its description, and warnings for the user.
 
     Args:
         path: file of the table.
         target: column that is predicted.
-        name: name of the data set; None for one made from the file's name.
+        name: name of the data set; None to derive it from the file's name.
         task: "regression" or "classification"; None to infer it from the target.
         decimal: decimal separator of numbers; None for a point.
         thousands: separator between thousands; None for none.
         na_values: further texts and numbers that stand for missing values, with commas between them.
-        no_header: whether the first line is a row; columns are then called 1, 2, 3, ...
+        no_header: whether the first line is a row of data; columns are then called 1, 2, 3, ...
         impute: "median" to fill missing values; None to refuse them.
-        splits_file: file of the splits (`datasets.own.splits_file`); None for random ones.
-        taken: names that other data sets have.
+        splits_file: file of the splits (`datasets.own.splits_file`); None for random splits.
+        taken: names of other data sets.
 
     Raises:
         InvalidTable: the table cannot be used.

@@ -1,4 +1,4 @@
-"""Values, columns and rows as messages name them: the first, and how many there are besides."""
+"""Lists of values, columns and rows for messages, shortened to the first few and the number of the others."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ EXAMPLES = 3
 
 
 def examples(values: pd.Series) -> str:
-    """Return the first different values: "'a', 'b', 'c', ..."."""
+    """Return the first distinct values of a column as text: "'a', 'b', 'c', ..."."""
     shown = values.astype(str).unique()[:EXAMPLES]
     return ", ".join(map(repr, shown)) + (", ..." if values.nunique() > len(shown) else "")
 
 
 def first(texts: Sequence[str], most: int = SHOWN) -> str:
-    """Return the first texts, and how many there are besides: "a, b and 3 more"."""
+    """Return the first `most` texts, and the number of the others, as text: "a, b and 3 more"."""
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def in_rows(cells: pd.Series) -> str:
-    """Return where cells of a table are: "line 5" or "rows 4, 8, 9 and 12 more"."""
+    """Return the positions of cells of a table as text: "line 5" or "rows 4, 8, 9 and 12 more"."""
     kind = f"{cells.index.name or 'row'}{'s' if len(cells) > 1 else ''}"
     return f"{kind} {first(list(map(str, cells.index)), EXAMPLES)}"

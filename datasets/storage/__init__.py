@@ -1,4 +1,4 @@
-"""Files on disk: location, download, unpacking, verification.
+"""Files of data sets on disk: location, download, unpacking, verification.
 
-Imports the records, errors and registry of `datasets`.
+Imports allowed here: the records, errors and registry of `datasets`.
 """

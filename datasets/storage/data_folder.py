@@ -1,4 +1,4 @@
-"""Location of the data folder."""
+"""Location of the data folder, which holds the downloaded files of data sets."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ def data_dir(override: str | os.PathLike[str] | None = None) -> Path:
     """Return the data folder: `override`, or else the variable BENCH_DATA_DIR, or else the user's cache folder.
 
     Raises:
-        InvalidFolder: the chosen path can be no folder.
+        InvalidFolder: the chosen path cannot be a folder.
     """
     chosen = override or os.environ.get(VARIABLE)
     if chosen:

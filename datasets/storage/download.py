@@ -1,8 +1,8 @@
-"""Downloads over https from a pinned address, verified before a file gets its final name.
+"""Downloads of data sets over https from fixed addresses, with verification by checksum.
 
-pooch writes to a temporary file, compares the digest and renames. An interrupted download therefore leaves no partial
-file, and several processes may fetch one set at once. An archive is unpacked in a temporary folder beside its files,
-which are renamed once all of them are verified.
+The library pooch writes to a temporary file, compares the checksum and renames the file. An interrupted download
+therefore leaves no partial file, and several processes may download one data set at once. An archive is unpacked in a
+temporary folder, and its files are moved to their place once all of them are verified.
 """
 
 import os
@@ -41,13 +41,14 @@ def fetch(
 ) -> tuple[Path, ...]:
     """Download the files of a data set or of trained weights that are missing or damaged.
 
-    Files that arrive before an error stay, and the next call continues from there. A complete folder may be read-only.
+    After an error, files that were complete are kept, and the next call continues from there. If no file is missing,
+    the folder may be read-only.
 
     Args:
         name: registered name of a data set, or key of `datasets.images.weights.WEIGHTS`.
         data_dir: data folder; see `datasets.data_dir`.
         progress: show a progress bar on stderr.
-        base_url: address of a mirror that replaces the source's own; https, or http on this machine.
+        base_url: address of a mirror, used instead of the publisher's; https, or http on this machine.
 
     Returns:
         The downloaded files; () if all were valid already.
@@ -55,7 +56,7 @@ def fetch(
     Raises:
         UnknownDataset: nothing is registered under this name.
         Unreachable: the server cannot be connected to.
-        Unavailable: the set cannot be downloaded, the server's answer is refused, or the folder cannot be written.
+        Unavailable: the data set cannot be downloaded, the server sends something else, or the folder is not writable.
     """
     source, folder = published(name), data_folder.data_dir(data_dir)
     faults = store.faults(source, folder, deep=True)
@@ -69,7 +70,7 @@ def fetch(
 
 
 def session(base_url: str) -> "Session":
-    """Return a session that refuses a redirect from https to anything else."""
+    """Return a `requests` session for `base_url` that refuses redirects from https to other protocols."""
     import requests
 
     secure = urlsplit(base_url).scheme == "https"

@@ -1,4 +1,4 @@
-"""Verification of the files on disk against the published ones."""
+"""Verification of data sets' files on disk against their published checksums."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from lockstep_bench.datasets.storage import data_folder
 
 
 class OnDisk(Contents):
-    """Contents of a set in the data folder, by `File.path`; raises `Fault` for a missing or damaged file."""
+    """Verified contents of a data set's files in the data folder; raises `Fault` if one is missing or damaged."""
 
     def __init__(self, source: Source, data_folder: Path):
         self._source, self._data_folder = source, data_folder
@@ -32,19 +32,19 @@ class OnDisk(Contents):
         return len(self._files)
 
     def folder(self) -> Path:
-        """Verify every file and return the folder of the set."""
+        """Verify every file and return the folder of the data set."""
         for file in self._files.values():
             check(self._source, file, self._data_folder)
         return self._data_folder / self._source.folder
 
 
 class Availability(NamedTuple):
-    """State of a set's files, which decides if the set can be loaded.
+    """Whether a data set can be loaded, and if not, why.
 
     Attributes:
-        state: "ready", "missing", "damaged", or "broken" for a set whose entry point or listing cannot be used.
-        reason: why the set cannot be loaded, or what is there.
-        remedy: what a person can do about it; "" for a set that is ready.
+        state: "ready", "missing", "damaged", or "broken" if the code that provides the data set cannot be used.
+        reason: why the data set cannot be loaded; if it is ready, which files are there.
+        remedy: what a person can do about it; "" if the data set is ready.
     """
 
     state: Literal["ready", "missing", "damaged", "broken"]
@@ -53,12 +53,13 @@ class Availability(NamedTuple):
 
 
 def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep: bool = False) -> Availability:
-    """Return whether a data set or trained weights can be loaded from the data folder.
+    """Return whether a data set or pretrained weights can be loaded from the data folder, and if not, why.
 
     Args:
         name: registered name of a data set, or key of `datasets.images.weights.WEIGHTS`.
         data_dir: data folder; see `datasets.data_dir`.
-        deep: compare the digest of every file; otherwise only existence and size, which takes milliseconds.
+        deep: whether to compare the checksum of every file; otherwise only existence and size, which takes
+            milliseconds.
 
     Raises:
         UnknownDataset: nothing is registered under this name.
@@ -78,11 +79,11 @@ def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep
 
 
 def files_of(source: Published, folder: Path) -> tuple[File, ...]:
-    """Return the expected files.
+    """Return the files that a data set, or pretrained weights, should have in `folder`.
 
     Raises:
-        Fault: their list is itself a file that is damaged.
-        BrokenDataset: the set's function that lists them fails.
+        Fault: the list of files is itself read from a file, which is damaged.
+        BrokenDataset: the data set's function that lists the files fails.
     """
     if source.listing is None:
         return source.files
@@ -95,13 +96,13 @@ def files_of(source: Published, folder: Path) -> tuple[File, ...]:
 
 @contextmanager
 def run_by(name: str, role: str) -> Iterator[None]:
-    """Turn whatever another package's code raises in the `with` block into BrokenDataset, except a `Fault` and Ctrl-C.
+    """Turn errors of another package's code in the `with` block into BrokenDataset, except `Fault` and Ctrl-C.
 
-    A call of `sys.exit` there would otherwise end the run as if it had succeeded.
+    This includes a call of `sys.exit`, which would otherwise end the run as if it had succeeded.
 
     Args:
         name: the data set that the code provides.
-        role: role of the code for the set, such as "reader".
+        role: role of the code for the data set, such as "reader".
     """
     try:
         yield
@@ -113,7 +114,7 @@ def run_by(name: str, role: str) -> Iterator[None]:
 
 
 def path_of(source: Published, file: File, folder: Path) -> Path:
-    """Return the path of a file of the source below the data folder."""
+    """Return the path of a data set's file on disk, in the data folder `folder`."""
     return folder / source.folder / file.path
 
 
@@ -144,7 +145,7 @@ def check(source: Published, file: File, folder: Path) -> None:
 
 
 def faults(source: Published, folder: Path, deep: bool) -> list[Fault]:
-    """Return a fault for each missing or damaged file; `deep` compares digests, otherwise only sizes."""
+    """Return a `Fault` for each missing or damaged file; with `deep` checksums are compared, otherwise only sizes."""
     try:
         files = files_of(source, folder)
     except Fault as fault:
@@ -159,7 +160,7 @@ def faults(source: Published, folder: Path, deep: bool) -> list[Fault]:
 
 
 def unavailable(source: Published, folder: Path, problems: list[Fault]) -> Unavailable:
-    """Return the error that reports these faults to the user, damaged files first."""
+    """Return the error that reports the faults `problems` to the user, damaged files first."""
     damaged = [fault for fault in problems if fault.state == "damaged"]
     missing = [fault for fault in problems if fault.state == "missing"]
     parts = []
@@ -173,7 +174,7 @@ def unavailable(source: Published, folder: Path, problems: list[Fault]) -> Unava
 
 
 def remedy(source: Published, folder: Path) -> str:
-    """Return how to get the files, in words."""
+    """Return a sentence for the user that says how to get the files of a data set."""
     if source.by_hand:
         target = folder / source.folder
         return f"{source.by_hand} {target}, or point {data_folder.VARIABLE} at a folder that holds {source.folder}"

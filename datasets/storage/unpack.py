@@ -1,8 +1,8 @@
-"""Extraction of pinned files from a published archive.
+"""Extraction of known files from a published archive.
 
-Files are written under their pinned paths and never under a name from the archive. An archive with a member that
-Python's `data` filter refuses, such as a path out of its folder, is refused as a whole. The size and the digest of
-every extracted file are checked.
+Files are written under their known paths (`File.path`), never under a name from the archive. An archive is refused as a
+whole if Python's `data` filter refuses a member, such as a path outside of the folder. The size and the digest of every
+extracted file are checked.
 """
 
 import gzip
@@ -25,17 +25,17 @@ class UnexpectedContent(Exception):
 
 
 def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
-    """Extract pinned files from a .tar.gz, or the single file of a .gz.
+    """Extract known files from a .tar.gz archive, or the single file of a .gz archive.
 
     Args:
         archive: path of the archive.
         files: files to extract.
-        into: folder that the paths of the files continue. Files extracted before an error stay there, so pass a
-            temporary folder.
+        into: folder to which the paths of the files are relative. After an error, files already extracted stay there,
+            so pass a temporary folder.
 
     Raises:
-        UnexpectedContent: the archive cannot be read, or has an unsafe member, or lacks a file with the pinned size and
-            digest.
+        UnexpectedContent: the archive cannot be read, or has an unsafe member, or lacks a file with the known size and
+            checksum.
     """
     try:
         if archive.name.endswith(".tar.gz"):
@@ -49,7 +49,7 @@ def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
 
 
 def limit(file: File) -> int:
-    """Return the largest number of bytes that a file may have."""
+    """Return the largest number of bytes that a file may have: its published size, else `MOST_BYTES`."""
     return MOST_BYTES if file.bytes is None else file.bytes
 
 

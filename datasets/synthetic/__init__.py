@@ -1,4 +1,4 @@
-"""Data with a known answer: factor models, streams, models with a known posterior, the toy task.
+"""Synthetic data sets with a known truth: factor models, SGD streams, models with a known posterior, a toy task.
 
-Imports `datasets.tabular`, `datasets.splits` and `datasets.records`.
+Imports allowed here: `datasets.tabular`, `datasets.splits` and `datasets.records`.
 """

@@ -4,13 +4,13 @@ Algorithm 3 of the thesis, for dimension D, K factors and a spectrum [a, b]:
 
     c ~ N(0, I),    F = diag(s) V,    s_d^2 ~ U(a, b),    psi_d ~ U(0, max s^2),    d = 1 .. D,
 
-where V (D, K) holds the first K eigenvectors of A A^T, A a standard normal D x D matrix. U A has the distribution of A
-for any rotation U, so those eigenvectors are K orthonormal vectors of uniform direction. The columns of Q in the QR
-decomposition of a normal D x K matrix have the same distribution up to signs, which cancel in F F^T. The QR
-decomposition takes a thousandth of the time.
+where V (D, K) holds the first K eigenvectors of A A^T, for a standard normal D x D matrix A. U A has the distribution
+of A for any rotation U, so these eigenvectors are K orthonormal vectors of uniform direction. The columns of Q in the
+QR decomposition of a normal D x K matrix have the same distribution up to signs, which cancel in F F^T. The code draws
+V by this QR decomposition, which takes a thousandth of the time.
 
-Each of the D rows has its own s, as lines 6 and 8 of the algorithm say. The columns of F are therefore not orthogonal,
-and the spectrum does not determine their lengths.
+Each of the D rows of V has its own scale s_d, as lines 6 and 8 of the algorithm say. The columns of F are therefore not
+orthogonal, and the spectrum does not determine their lengths.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class FactorModel(NamedTuple):
     """The Gaussian N(mean, F F^T + diag(variance)).
 
     Attributes:
-        mean: (D,).
+        mean: (D,), c.
         factors: (K, D), F transposed.
         variance: (D,), psi.
     """
@@ -50,23 +50,26 @@ class FactorModel(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FactorModels(StreamSource):
-    """Models of one D, K and spectrum, one per split, with rows mean, K columns of F and psi; y is zero."""
+    """Data set of factor models of the same D, K and spectrum, one per split.
+
+    The K + 2 rows of a model are its mean, the K columns of F, and psi; y is zero.
+    """
 
     def truth(self, dataset: Dataset, split: Split) -> FactorModel:
-        """Return the model that a split of the loaded set stores."""
+        """Return the factor model that a split of the loaded data set stores in its rows."""
         mean, *factors = dataset.x[split.train]
         (variance,) = dataset.x[split.test]
         return FactorModel(mean, np.array(factors), variance)
 
 
 def draw(dim: int, n_factors: int, spectrum: tuple[float, float], seed: list[int]) -> FactorModel:
-    """Draw a model by Algorithm 3.
+    """Draw a factor model by Algorithm 3 of Brownlie 2022.
 
     Args:
-        dim: D.
-        n_factors: K.
-        spectrum: bounds (a, b) of the squared scales.
-        seed: seed sequence of the draw.
+        dim: D, dimension of the vectors.
+        n_factors: K, number of factors.
+        spectrum: bounds (a, b) of the squared scales s_d^2.
+        seed: seed of the random numbers, as for `numpy.random.SeedSequence`.
     """
     generator = np.random.default_rng(seed)
     mean = generator.standard_normal(dim)
@@ -79,7 +82,10 @@ def draw(dim: int, n_factors: int, spectrum: tuple[float, float], seed: list[int
 
 
 def read(dim: int, high: int, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N_MODELS (K + 2), D), y of zeros and a split for each model; `contents` is empty."""
+    """Return the rows of all models, x (N_MODELS (K + 2), D), y of zeros, and a split for each model.
+
+    `contents` is empty, because the models are drawn, not read from files.
+    """
     models = [draw(dim, N_FACTORS, (1, high), [SEED, dim, high, number]) for number in range(N_MODELS)]
     x = np.concatenate([np.vstack(model) for model in models])
     rows = np.arange(len(x)).reshape(N_MODELS, N_FACTORS + 2)

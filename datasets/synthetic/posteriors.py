@@ -1,7 +1,7 @@
-"""Sets of the suite `posterior`, each with a Bayesian model whose posterior is known or can be sampled.
+"""Data sets of the suite `posterior`, each with a Bayesian model whose posterior is known or can be sampled.
 
 A method's posterior given the train part of a split is compared with the reference posterior. Its hyper-parameters are
-tuned on the test part, against the reference posterior given that part.
+tuned on the test part, by comparison with the reference posterior given the test part.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,10 +55,10 @@ def draw_linear(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarr
 
 
 def draw_released(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarray]:
-    """Draw as `draw_linear` does, with torch's generator and in the order of the thesis's code.
+    """Draw data as `draw_linear` does, but with torch's generator and in the order of the thesis's code.
 
-    The function is `generate_data` of its notebook LinearRegressionSGDIterates (github.com/ayeright/swafa), which is
-    called with the seeds 0 to 9.
+    This copies the function `generate_data` in the notebook LinearRegressionSGDIterates (github.com/ayeright/swafa),
+    which is called with the seeds 0 to 9.
     """
     import torch
     from torch.distributions import MultivariateNormal
@@ -73,7 +73,7 @@ def draw_released(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.nda
 
 
 def draw_logistic(seed: int, n_rows: int = N_LOGISTIC) -> tuple[np.ndarray, np.ndarray]:
-    """Draw x and theta as `draw_linear` does, and y = 1 with probability 1 / (1 + exp(-x theta))."""
+    """Draw x and theta as `draw_linear` does, and y in {0, 1}, with probability 1 / (1 + exp(-x theta)) for y = 1."""
     x, theta, generator = _inputs_and_weights(seed, n_rows)
     return x, (generator.uniform(size=n_rows) < 1 / (1 + np.exp(-x @ theta))).astype(float)
 
@@ -86,7 +86,7 @@ def _inputs_and_weights(seed: int, n_rows: int) -> tuple[np.ndarray, np.ndarray,
 
 
 def read_draws(draw: Draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x, y and splits: split k trains on the draw of seed k and tests on that of seed N_DRAWS + k."""
+    """Return x, y and splits of 2 N_DRAWS drawn data sets: split k trains on draw k and tests on draw N_DRAWS + k."""
     parts = [draw(seed) for seed in range(2 * N_DRAWS)]
     rows = np.arange(len(parts) * len(parts[0][1])).reshape(len(parts), -1)
     x, y = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -94,16 +94,17 @@ def read_draws(draw: Draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, n
 
 
 def read_halves(read: Reader, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return the rows of another set in half/half splits of this project."""
+    """Return the rows of another data set, in random splits of half training and half test rows."""
     x, y, *_ = read(contents)
     return x, y, fixed_splits(len(y), N_DRAWS, SEED, 0.5)
 
 
 def read_released(read: Reader, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return the rows of another set, and `N_FITS` times the split of the VIFA paper's authors.
+    """Return the rows of another data set, and `N_FITS` copies of the split that the VIFA paper's authors use.
 
-    They draw rows with pandas.DataFrame.sample(frac=1, random_state=1), whose order is that of numpy's `RandomState`.
-    They tune on the first half and report the posterior given the second (experiments/linear_regression_vi.py).
+    The authors shuffle rows with pandas.DataFrame.sample(frac=1, random_state=1), whose order is that of numpy's
+    `RandomState`. They tune on the first half and report the posterior given the second
+    (experiments/linear_regression_vi.py).
     """
     x, y, *_ = read(contents)
     order = np.random.RandomState(RELEASED_SEED).permutation(len(y))
@@ -111,7 +112,7 @@ def read_released(read: Reader, contents: Contents) -> tuple[np.ndarray, np.ndar
 
 
 def read_twice(read: Reader, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return the rows of another set and a copy of them, split between the two."""
+    """Return the rows of another data set twice; the one split trains on the first copy and tests on the second."""
     x, y, *_ = read(contents)
     rows = np.arange(2 * len(y)).reshape(2, -1)
     return np.concatenate([x, x]), np.concatenate([y, y]), (Split(*rows),)
@@ -152,7 +153,7 @@ def _halves(source: Source, ending: str, kind: str, model: Model, *notes: str) -
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of the sets, in the order of the papers' tables."""
+    """Return the descriptions of the data sets of the suite `posterior`, in the order of the papers' tables."""
     regression = {source.name: source for source in uci.sources()}
     classification = {source.name: source for source in uci_classification.sources()}
     return (

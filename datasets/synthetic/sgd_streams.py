@@ -1,8 +1,8 @@
 """Linear regressions with an exact posterior, compared with the iterates of SGD (Brownlie 2022, section 4.4.2).
 
-Ten tasks y = theta^T x + noise of precision beta with prior N(0, I / alpha) on theta, two inputs of unit variance and
-covariance 1/2. The stream consists of the iterates of SGD at a constant learning rate. That rate and lambda are part of
-the name of a set.
+There are ten tasks y = theta^T x + noise of precision beta, with the prior N(0, I / alpha) on theta, and two inputs of
+unit variance and covariance 1/2. An estimator sees a stream: the iterates of SGD at a constant learning rate. The
+learning rate and the weight decay lambda are part of a data set's name.
 """
 
 from collections.abc import Mapping
@@ -26,16 +26,16 @@ SEED = 2022  # the year of the thesis; any fixed number would do
 class SGDIterates(StreamSource):
     """Regression tasks, one per split, whose streams are the iterates of SGD.
 
-    SGD minimises a mean squared error with weight decay,
+    SGD minimises the mean squared error with weight decay,
 
         mean (y - theta^T x)^2 + (weight_decay / 2) |theta|^2,
 
-    as the authors' code does, where lambda is the weight decay of torch's SGD. The thesis writes lambda |theta|^2, and
-    the sum of squares in the place of the mean (eq. 4.42): docs/errata.md.
+    as the thesis's code does, with the weight decay of torch's SGD. The text of the thesis (eq. 4.42) has weight_decay
+    |theta|^2, and the sum of squares instead of the mean; see docs/errata.md.
 
     Attributes:
         lr: constant learning rate.
-        weight_decay: lambda.
+        weight_decay: lambda of the thesis.
     """
 
     lr: float
@@ -43,7 +43,10 @@ class SGDIterates(StreamSource):
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N_TASKS (N_TRAIN + N_TEST), 2), y and a split for each task; `contents` is empty."""
+    """Return the rows of all tasks, x (N_TASKS (N_TRAIN + N_TEST), 2) and y, and a split for each task.
+
+    `contents` is empty, because the data are drawn, not read from files.
+    """
     tasks = [_task(np.random.default_rng([SEED, number])) for number in range(N_TASKS)]
     x, y = (np.concatenate(parts).round(DECIMALS) for parts in zip(*tasks, strict=True))
     rows = np.arange(len(x)).reshape(N_TASKS, N_TRAIN + N_TEST)

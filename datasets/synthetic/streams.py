@@ -1,4 +1,4 @@
-"""Sets that define a known distribution, from which an estimator sees a stream of vectors."""
+"""Base of data sets that define a known distribution, of which an estimator sees a stream of vectors."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from lockstep_bench.datasets.records import Source
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSource(Source):
-    """A `Source` whose splits are independent repetitions, each with its own distribution and stream.
+    """Description of a data set whose splits are independent repetitions, each with its own distribution and stream.
 
     Attributes:
-        n_factors: K, number of columns of the fitted F.
-        max_length: number of vectors in a finite stream, or None.
+        n_factors: K, number of factors in the Gaussian N(c, F F^T + diag(psi)) that estimators fit to the stream.
+        max_length: number of vectors in the stream, if it is finite, or None.
     """
 
     n_factors: int

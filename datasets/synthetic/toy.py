@@ -18,7 +18,7 @@ PRIOR_PRECISION = 5.0
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]:
-    """Return x (N, 1), y (N,), the splits, each with its own draw, and the grid (n, 1) for predictive bands."""
+    """Return x (N, 1), y (N,), the splits, each with its own drawn rows, and a grid (n, 1) of inputs for plots."""
     draws = [_draw(seed) for seed in range(N_DRAWS)]
     size = 2 * N_CLUSTER + N_TEST
     rows = np.arange(N_DRAWS * size).reshape(N_DRAWS, size)

@@ -1,4 +1,4 @@
-"""Tables for regression and classification: UCI sets and those that scikit-learn ships.
+"""Tabular data sets for regression and classification: UCI data sets, and those that come with scikit-learn.
 
-Imports `datasets.records` and `datasets.splits`.
+Imports allowed here: `datasets.records` and `datasets.splits`.
 """

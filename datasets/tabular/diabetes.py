@@ -1,4 +1,4 @@
-"""The diabetes set that comes with scikit-learn: a regression set that needs no download."""
+"""The regression data set "diabetes", which comes with scikit-learn and needs no download."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,10 @@ SEED = 2004  # the year of the paper; any fixed number would do
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (442, 10) in original units, y (442,) and the splits; `contents` is empty, as the set has no files."""
+    """Return x (442, 10) in original units, y (442,) and the splits.
+
+    `contents` is empty, because the data come with scikit-learn.
+    """
     from sklearn.datasets import load_diabetes
 
     x, y = load_diabetes(return_X_y=True, scaled=False)

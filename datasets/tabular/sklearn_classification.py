@@ -1,4 +1,4 @@
-"""Classification sets that come with scikit-learn and need no download, with this project's own 90/10 splits."""
+"""Classification data sets that come with scikit-learn and need no download, in random splits of 90 % training rows."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,7 +21,10 @@ N_TASK_DIGITS = 5
 
 
 def read(loader: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, P) in original units, y (N,) and the splits of `sklearn.datasets.<loader>`; `contents` is empty."""
+    """Return x (N, P) in original units, y (N,) and the splits of the data set that `sklearn.datasets.<loader>` loads.
+
+    `contents` is empty, because the data come with scikit-learn.
+    """
     from sklearn import datasets as bundled
 
     x, y = getattr(bundled, loader)(return_X_y=True)
@@ -31,7 +34,7 @@ def read(loader: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.nda
 def read_digits_ood(
     contents: Mapping[str, bytes],
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]:
-    """Return x (N, 64), y (N,) and the splits of the digits 0 to 4, and the images (n_ood, 64) of 5 to 9."""
+    """Return x (N, 64), y (N,) and the splits of the digits 0 to 4, and OOD rows (n_ood, 64), the digits 5 to 9."""
     x, y, _ = read("load_digits", contents)
     known = y < N_TASK_DIGITS
     return x[known], y[known], fixed_splits(int(known.sum()), N_SPLITS, SEED), x[~known]

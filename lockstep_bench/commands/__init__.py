@@ -1,4 +1,4 @@
-"""Commands that need more than their package: `python -m methods` trains to check a method.
+"""Command lines that import several packages: `python -m methods check` trains methods with `bench`.
 
-Imports `bench`, `methods` and `shared`.
+Imports allowed here: `bench`, `methods` and `shared`.
 """

@@ -1,4 +1,4 @@
-"""Command that computes metrics from kept predictions: `lockstep-bench rescore RESULTS --metrics nmll_dyadic`."""
+"""The command `lockstep-bench rescore RESULTS --metrics nmll_dyadic`, which adds metrics from stored predictions."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,9 +17,9 @@ def main(
     results: Annotated[Path, typer.Argument(help="Results folder with predictions, as run_all.py leaves it.")],
     names: Annotated[str, typer.Option("--metrics", help="Names of columns, with commas: nmll_dyadic,energy_score.")],
 ) -> None:
-    """Fill metrics into rows that are older than the metrics, from their kept predictions. Nothing is trained.
+    """Add metrics to results that are older than the metrics, from their stored predictions. Nothing is trained.
 
-    Numbers that a row has already stay as they are.
+    Metrics that a result already has stay as they are.
     """
     from lockstep_bench.bench.evaluation.rescoring import FROM_PREDICTIONS, rescored
 

@@ -1,4 +1,4 @@
-"""The floor that runs and pages share: schema, reader, protocol, entries of the papers, and what commands have.
+"""Code that runs and result pages share: result schema, results reader, protocols, papers' tables, command lines.
 
-Imports nothing else of this project, and no torch.
+Imports allowed here: nothing else of this project, and no torch.
 """

@@ -1,7 +1,8 @@
-r"""The doors: commands that a person starts, and what holds for all of them.
+r"""Base of all command lines of this project: encoding of their output, and messages about system limits.
 
 Characters that the encoding of standard output lacks are printed as escapes, such as \xb1: a terminal, a pipe or
-PYTHONIOENCODING may ask for ASCII. A limit of the system that a command hits is said in words.
+PYTHONIOENCODING may ask for ASCII. If a command hits a limit of the system, such as the number of open files, a message
+says which and what to do.
 """
 
 import io
@@ -16,7 +17,7 @@ import typer  # noqa: E402
 
 
 class Door(typer.Typer):
-    """A command line; `options` are those of `typer.Typer`."""
+    """A Typer command line with the output and error handling of this module; `options` are those of `typer.Typer`."""
 
     def __init__(self, **options: Any):
         super().__init__(add_completion=False, pretty_exceptions_enable=False, **options)

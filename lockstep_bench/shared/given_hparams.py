@@ -1,6 +1,6 @@
-"""Hyper-parameters that are given instead of tuned, as in "lr=0.01 slang:lr=0.08 noise_precision=0.2..0.5".
+"""Hyper-parameters that the user gives instead of tuning, as in "lr=0.01 slang:lr=0.08 noise_precision=0.2..0.5".
 
-A value fixes a hyper-parameter; two values with ".." between them are another range to search. Imports nothing heavy.
+A single value fixes a hyper-parameter. Two values with ".." between them replace the range that is searched.
 """
 
 import math
@@ -16,13 +16,13 @@ WRITTEN = re.compile(r"(?:(?P<method>\S+):)?(?P<name>[A-Za-z_]\w*)=(?P<value>[^\
 
 
 class GivenHParam(NamedTuple):
-    """A hyper-parameter that is given instead of tuned, or whose range is given.
+    """A hyper-parameter whose value, or whose range to search, the user gives.
 
     Attributes:
-        method: the only method that it is given for; None for all methods.
+        method: the only method to which this applies; None for all methods.
         name: name of the hyper-parameter.
         value: its value, or the lower end of its range.
-        high: the upper end of its range, above `value`; None if it is not searched.
+        high: the upper end of its range, above `value`; None if the hyper-parameter is fixed at `value`.
     """
 
     method: str | None
@@ -42,7 +42,7 @@ class GivenHParam(NamedTuple):
 
 
 def parse(text: str) -> GivenHParam:
-    """Return the given hyper-parameter that "NAME=VALUE", "METHOD:NAME=VALUE" or "NAME=LOW..HIGH" says.
+    """Return the hyper-parameter that a text gives: "NAME=VALUE", "METHOD:NAME=VALUE" or "NAME=LOW..HIGH".
 
     Raises:
         ValueError: the text cannot be read, a value is no finite number, or a range is empty.
@@ -72,20 +72,20 @@ def _finite(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class GivenHParams:
-    """The hyper-parameters that a protocol gives, in an order of their own; `of` and `read` make them.
+    """All hyper-parameters that a protocol gives, sorted, so that their order on the command line does not matter.
 
     Attributes:
-        every: the given hyper-parameters, sorted by method and name; no pair of these occurs twice.
+        every: the given hyper-parameters, sorted by method and name; no pair of method and name occurs twice.
     """
 
     every: tuple[GivenHParam, ...]
 
     @classmethod
     def of(cls, every: Iterable[GivenHParam]) -> "GivenHParams":
-        """Return given hyper-parameters, whatever their order.
+        """Return the collection of some given hyper-parameters, which may come in any order.
 
         Raises:
-            ValueError: there are none, or two give the same hyper-parameter.
+            ValueError: the collection is empty, or two entries give the same hyper-parameter.
         """
         ordered = sorted(every, key=lambda given: (given.method or "", given.name))
         if not ordered:
@@ -97,7 +97,7 @@ class GivenHParams:
 
     @classmethod
     def read(cls, text: str) -> "GivenHParams":
-        """Return what a text gives, whose parts `parse` reads.
+        """Return the hyper-parameters that a text gives; `parse` reads its parts, which are separated by spaces.
 
         Raises:
             ValueError: a part cannot be read, or two give the same hyper-parameter.
@@ -109,10 +109,10 @@ class GivenHParams:
         return " ".join(map(str, self.every))
 
     def of_method(self, method: str) -> dict[str, GivenHParam]:
-        """Return the given hyper-parameters of a method, by name.
+        """Return the given hyper-parameters that apply to a method, by name.
 
-        The most specific entry wins: first the method with exactly these options, then the method with any options,
-        then all methods.
+        If several entries give the same hyper-parameter, the most specific one counts: an entry for the method with
+        exactly these options, then for the method with any options, then for all methods.
         """
         owners = (None, registered(method), method)
         return {given.name: given for owner in owners for given in self.every if given.method == owner}

@@ -1,4 +1,4 @@
-"""Limits of the system that end a command, in words."""
+"""Messages about limits of the system, such as memory or open files, that end a command."""
 
 import errno
 import sys
@@ -10,7 +10,10 @@ NO_MEMORY = "failed to map segment", "cannot allocate memory", "Cannot allocate 
 
 
 def in_words(problem: BaseException) -> str | None:
-    """Return which limit an exception, or a cause of it, has hit and what to do; None for any other exception."""
+    """Return a message about the system limit that an exception, or its cause, has hit; None for other exceptions.
+
+    The message says which limit it is and what to do.
+    """
     for each in _chain(problem):
         number = each.errno if isinstance(each, OSError) else None
         if number in (errno.EMFILE, errno.ENFILE):
@@ -33,7 +36,7 @@ def in_words(problem: BaseException) -> str | None:
 
 
 def say(kind: type[BaseException], problem: BaseException, traceback: TracebackType | None) -> None:
-    """Print the limit that an exception has hit, and the traceback of any other: a `sys.excepthook`."""
+    """Print a message about the system limit that an exception has hit, or else the traceback; a `sys.excepthook`."""
     if words := in_words(problem):
         print(f"Error: {words}", file=sys.stderr)
     else:

@@ -2,5 +2,5 @@
 
 
 def registered(name: str) -> str:
-    """Return a method's name without its options: "mfvi" of "mfvi(tempering=0.1)"."""
+    """Return a method's name without its options: "mfvi" for "mfvi(tempering=0.1)"."""
     return name.partition("(")[0]

@@ -1,4 +1,4 @@
-"""Values of options of command lines."""
+"""Checks of the values of command-line options."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ import typer
 
 
 def number(value: float) -> float:
-    """Return a number that lies in an option's range; exit at nan, which the range lets pass."""
+    """Return the number that was given as an option's value; exit with an error for nan, which Typer's ranges allow."""
     if value != value:
         raise typer.BadParameter("nan is not a number")
     return value
 
 
 def folder(text: str | Path) -> Path:
-    """Return the path of a folder; exit at an empty text, which as a path is the current folder."""
+    """Return the path of a folder; exit with an error for an empty text, which would mean the current folder."""
     if not str(text):
         raise typer.BadParameter("an empty text is no folder; write . for the current one")
     return Path(text)

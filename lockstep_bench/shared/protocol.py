@@ -1,6 +1,6 @@
-"""The protocol of a run: how every cell is tuned and trained, whatever its method. Imports nothing heavy.
+"""The protocol of a run: the budget and settings of tuning and training, equal for all methods.
 
-Each field carries its metadata (`Setting`), so that a new field is one line.
+Each field of `Protocol` is declared in one line, with its metadata (`Setting`).
 """
 
 import hashlib
@@ -27,18 +27,18 @@ class Setting:
     """Metadata of a field of `Protocol`.
 
     Attributes:
-        words: phrase for people, in which {} stands for the value.
-        default: value where nothing is said. A default of None allows None, for no limit.
-        since: version of the protocol that introduced the field. At its default, a field later than version 1 is left
-            out of the JSON, so that hashes of earlier versions stay as they were.
-        choices: allowed texts; empty for an integer or another text.
-        check: returns what is wrong with a text, or None; of settings that are neither a choice nor an integer.
-        read: returns the value that a text stands for; of settings that are given hyper-parameters.
+        words: phrase that describes the field in sentences, in which {} stands for the value.
+        default: value if nothing is specified. A default of None also allows None, for no limit.
+        since: version of the protocol that introduced the field. A field that is newer than version 1 is left out of
+            the JSON at its default, so that hashes of earlier protocols stay valid.
+        choices: allowed texts; empty if the value is an integer or free text.
+        check: function that returns what is wrong with a text, or None; for free text.
+        read: function that returns the value of a text; for given hyper-parameters.
         least, most: smallest and largest allowed integer.
-        data: kinds of data whose cells depend on the field.
-        tuning: whether the field has no effect where nothing is tuned.
-        rescales: whether a measured cost holds for every value, because estimates scale it by the amount of work.
-            False for what changes the time of an update or its memory.
+        data: kinds of data (tables, images or streams) to which the field applies.
+        tuning: whether the field concerns tuning only.
+        rescales: whether the field changes only the amount of work, so that a cost measured at one value can be
+            rescaled to others. False if it changes the time or memory of an update.
     """
 
     words: str
@@ -122,45 +122,50 @@ NETWORKS = (
 
 @dataclass(frozen=True)
 class Protocol:
-    """A training and tuning budget, equal for all methods. The fields stand in the order of the sentence for people.
+    """The settings of tuning and training, equal for all methods.
 
     Attributes:
-        trials: hyper-parameter settings drawn per cell.
+        trials: number of hyper-parameter settings tried for each method and split.
         sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "gp" is Bayesian
             optimisation with a Gaussian process, one trial after the other; "centre" tunes nothing and takes the middle
             of each range, on the range's own scale; "grid" takes every combination of choices in turn, and draws ranges
             of real numbers at random.
-        hparams: hyper-parameters whose value or range is given; None for none.
-        folds: parts of the cross-validation inside each train split.
+        hparams: hyper-parameters whose value or range the user gives; None for none.
+        folds: number of parts in the cross-validation on each split's training rows.
         validation: "folds" holds out every part in turn, and the final fit sees all parts; with "holdout" the first
-            part alone validates, and no fit sees it. With nine parts of a train split of 90 % that is 80/10/10.
-        fold_kind: "random" folds, or "block" folds along the feature that a split is along (`datasets.block_folds`).
-        epochs: passes over the training rows of a fit.
-        batch_size: M, training examples per minibatch.
+            part alone validates, and no fit sees it. With nine parts of 90 % training rows, this gives 80 % training,
+            10 % validation and 10 % test rows.
+        fold_kind: "random" folds, or "block" folds along the feature that defines the split (`datasets.block_folds`).
+        epochs: number of passes over the training rows.
+        batch_size: M, number of training examples per minibatch.
         max_minibatches: number of minibatches after which training stops, even if epochs are left; None for no limit.
         max_updates: number of updates after which training stops, however many minibatches each takes; None for no
             limit.
-        budget_seconds: seconds of tuning and training that a split is meant to take. Trials and minibatches were chosen
-            by them, for each method and data set; None for trials and minibatches that are equal for all.
-        samples: S, weight samples of a test-time predictive.
-        validation_samples: S of a validation predictive.
-        network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
+        budget_seconds: seconds that tuning and training on a split should take. The numbers of trials and minibatches
+            are then chosen for each method and data set to fit this time. None for equal numbers for all.
+        samples: S, number of weight samples for test predictions.
+        validation_samples: number of weight samples for validation predictions.
+        network: architecture of image classifiers. Other data sets use the suite's multilayer perceptron.
         hidden: units of each hidden layer of a multilayer perceptron, as "50,50"; None for the suite's.
-        activation: activation of networks. A method that needs a smooth one has softplus whatever the protocol says.
+        activation: activation of networks. A method that needs a smooth activation always uses softplus instead of
+            ReLU.
         schedule: learning rate of image classifiers: "constant", a "cosine" that falls to zero, or a "step" schedule.
-        milestones: epochs after which a step schedule divides the learning rate, as "100,150".
-        factor: what a step schedule divides the learning rate by at each milestone.
-        max_train, max_test: most images to train on, and of each set to test on; None for all.
-        max_shifted: most test images that are tested again under every severity of every shift; 0 for no shifts.
-        shifts: shifts of test images: "benchmark" for those of the benchmarks, "all" for the extra corruptions too.
-        start: initial weights of image classifiers: "random", or those trained on "imagenet", but for the last layer.
-        precision: arithmetic of image networks' training passes: "float32", or "bfloat16" with all else in float32.
+        milestones: epochs after which a step schedule divides the learning rate, as in "100,150".
+        factor: number by which a step schedule divides the learning rate at each milestone.
+        max_train, max_test: largest number of images to train on, and to test on from each data set; None for all.
+        max_shifted: largest number of test images that are also tested under every severity of every shift; 0 for no
+            shifts.
+        shifts: shifts of test images: "benchmark" for the shifts of published benchmarks, "all" to add the extra
+            corruptions.
+        start: initial weights of image classifiers: "random", or pretrained on "imagenet" in all layers but the last.
+        precision: arithmetic of forward and backward passes when image networks are trained: "float32" or "bfloat16".
+            All other arithmetic is in float32.
         space: search space: "paper" for the ranges of each method's paper, "wide" for ranges that suit every data set.
         likelihood: regression likelihood: "gaussian" with one tuned noise precision; "heteroscedastic", whose variance
             the network predicts; or "student-t" with a tuned noise precision and tuned degrees of freedom.
-        stream_length: vectors that an estimator of the suite factor-analysis sees.
-        stream_batch: training examples per minibatch of the SGD whose iterates are streams.
-        window: vectors of a stream that window averages average.
+        stream_length: largest number of vectors in the stream that an estimator of the suite factor-analysis sees.
+        stream_batch: number of training examples per minibatch of SGD, for streams of SGD iterates.
+        window: number of consecutive vectors of a stream that estimators of window averages average.
     """
 
     trials: int = _count(30, "{} trials", tuning=True)
@@ -211,15 +216,15 @@ class Protocol:
         return hash(self.hash)
 
     def changed(self, **changes: Any) -> "Protocol":
-        """Return this protocol with other values for some fields."""
+        """Return this protocol with the fields in `changes` changed."""
         return replace(self, **changes)
 
     @classmethod
     def from_json(cls, text: str) -> "Protocol":
-        """Return the protocol of which `to_json` returned the text.
+        """Return the protocol from the JSON text that `to_json` returned.
 
         Raises:
-            TypeError, ValueError: the text has other fields or values than a protocol.
+            TypeError, ValueError: the text has fields or values that a protocol cannot have.
         """
         values = json.loads(text)
         texts = {name: value for name, value in values.items() if isinstance(value, str)}
@@ -238,12 +243,12 @@ class Protocol:
 
     @property
     def weights(self) -> str | None:
-        """Name in `datasets.images.weights` of the weights that networks start from; None for random weights."""
+        """Name in `datasets.images.weights` of the pretrained weights to start from; None for random weights."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
 
     @property
     def milestone_epochs(self) -> tuple[int, ...]:
-        """The milestones as numbers; none without a step schedule."""
+        """The epochs in `milestones` as numbers; () without a step schedule."""
         return tuple(map(int, self.milestones.split(","))) if self.milestones else ()
 
     @property
@@ -252,26 +257,29 @@ class Protocol:
         return tuple(map(int, self.hidden.split(","))) if self.hidden else None
 
     def fixed_for(self, method: str) -> dict[str, float]:
-        """Return the hyper-parameters of a method that are given instead of tuned."""
+        """Return the values of a method's hyper-parameters that the user fixed, by name."""
         return {name: low for name, (low, high) in self.ends_for(method).items() if low == high}
 
     @property
     def fits_per_trial(self) -> int:
-        """Number of fits that score one trial on vectors: one for each part that is held out."""
+        """Number of fits that score one trial on tables: one for each part of the training rows that is held out."""
         return 1 if self.validation == "holdout" else self.folds
 
     def ends_for(self, method: str) -> dict[str, tuple[float, float]]:
-        """Return the ends of the ranges of a method that are given; equal ones for a fixed value."""
+        """Return the lower and upper end of each range that the user gives for a method, equal for a fixed value."""
         return {name: given.ends for name, given in self.hparams.of_method(method).items()} if self.hparams else {}
 
     @cached_property
     def hash(self) -> str:
-        """Eight hexadecimal digits that identify the protocol; a budget of seconds is one, whatever it pays for."""
+        """Eight hexadecimal digits that identify the protocol.
+
+        With a budget of seconds, the numbers of trials and minibatches that follow from it do not enter the hash.
+        """
         same = self if self.budget_seconds is None else self.changed(**FROM_BUDGET)
         return hashlib.sha256(same.to_json().encode()).hexdigest()[:8]
 
     def rounds(self) -> Iterator[tuple[int, int]]:
-        """Yield the first and one-past-last trial of each round of tuning, whose trials are trained at once."""
+        """Yield (start, end) of each round of tuning: trials start to end - 1 are trained at once."""
         if self.sampler == "centre":
             return
         if self.sampler not in ("tpe", "gp"):
@@ -288,12 +296,12 @@ SETTINGS: dict[str, Setting] = {entry.name: entry.metadata["setting"] for entry 
 
 
 def in_words(protocol: Mapping[str, object], data: str | None = None) -> str:
-    """Return a protocol as a phrase for people.
+    """Return a description of a protocol in words.
 
     Args:
         protocol: values by field, as `Protocol.to_json` has them. Values of None are left out; unknown names are
             appended as they are.
-        data: the kind of data of the cells; fields that do not concern it are left out. None for all fields.
+        data: kind of data, a value in `Setting.data`; fields that do not apply to it are left out. None for all fields.
     """
     untuned = protocol.get("sampler") == "centre" and not protocol.get("budget_seconds")
     chosen = FROM_BUDGET if protocol.get("budget_seconds") else ()

@@ -1,11 +1,16 @@
-"""The result schema: the columns of everything that a finished cell stores.
+"""The result schema: the columns of all result files.
 
-Every finished cell is one row. Its `status` is "ok"; "diverged", where a fit or all trials left the finite numbers, or
-predict no probability distribution; "failed", after an exception, which `error` holds, or where a process died; or
-"timeout", where the cell took longer than allowed. Metrics are null where the status is not "ok", where they do not
-apply to the task, and where the test part leaves them undefined.
+A cell is the tuning, training and test of one method on one split of a data set. Every finished cell is one row. Its
+`status` is one of:
 
-Files of another version are refused. A column that may be null and is not in a file is read as null.
+- "ok";
+- "diverged": the final fit or all trials gave non-finite numbers, or predictions that are no probability distribution;
+- "failed": an exception, which the column `error` holds, or a process that died;
+- "timeout": the cell took longer than allowed.
+
+Metrics are null unless the status is "ok", and if they do not apply to the task or are undefined on the test rows.
+
+Files of another schema version are refused. A nullable column that is missing in a file is read as null.
 """
 
 from collections.abc import Mapping
@@ -272,7 +277,7 @@ CELLS = pa.schema(
 
 
 def cell_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str, split: int, seed: int) -> str:
-    """Return the relative path, without suffix, of a cell's files below "cells" and each folder of `TABLES`."""
+    """Return the path of a cell's files, without suffix, below the folder "cells" and each folder of `TABLES`."""
     method = method.replace(":", "+")  # some file systems take no colon
     return f"{suite}/{dataset}/{method}/{preset}-{protocol_hash}/split{split:02d}-seed{seed}"
 
@@ -289,7 +294,7 @@ TIMINGS = pa.schema(
 
 
 def timing_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str) -> str:
-    """Return the relative path, without suffix, of a row of `TIMINGS` below the folder "timings"."""
+    """Return the path of the file of a row of `TIMINGS`, without suffix, below the folder "timings"."""
     return cell_key(suite, dataset, method, preset, protocol_hash, 0, 0).rpartition("/")[0]
 
 
@@ -314,26 +319,29 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
         row: index into the data set; of an OOD point, into the data set's OOD rows.
         ood: True for an OOD point.
         y: target in original units or class number; null for OOD points.
-        mean, variance: moments of a regression (`n_classes` None), S numbers each, in original target units.
-        log_probs: log probabilities of a classification into C = `n_classes` classes, S C numbers: the C of the first
-            sample, then those of the second, and so on.
-        nll: -log of the mixture's density or probability at y, nats; null for OOD points.
+        mean, variance: for a regression (`n_classes` None), mean and variance of each sample, S numbers each, in
+            original target units.
+        log_probs: for a classification, log probabilities of C = `n_classes` classes, S C numbers: the C numbers of the
+            first sample, then those of the second, and so on.
+        nll: -log of the predictive density or probability at y, nats; null for OOD points.
     """
     parts = {"mean": n_samples, "variance": n_samples} if n_classes is None else {"log_probs": n_samples * n_classes}
     return _predictions_schema(parts)
 
 
 def other_predictions_schema(parts: Mapping[str, int]) -> pa.Schema:
-    """Return the schema of predictions that are no equal mixture of normals (`bench.metrics.distributions`).
+    """Return the schema of predictions by other distributions than mixtures of normals (`bench.metrics.distributions`).
 
-    Columns as in `predictions_schema`, where `mean` and `variance` are the distribution's, one number each, and:
-        pit: probability integral transform of y; null for OOD points.
+    The columns are those of `predictions_schema`, where `mean` and `variance` are those of the whole distribution, one
+    number each. There are also a column `pit`, the probability integral transform of y (null for OOD points), and
+    columns for the parameters of the distribution.
 
-    Parts (S, n) have S numbers per point, and parts (S, n, K) S K: the K of the first sample, then those of the second,
-    and so on. Of weighted mixtures, S is the sum of exp(`log_weights`) at any point.
+    A parameter of shape (S, n) has S numbers per point. A parameter of shape (S, n, K) has S K numbers: the K numbers
+    of the first sample, then those of the second, and so on. For weighted mixtures, S is the sum of exp(`log_weights`)
+    at a point.
 
     Args:
-        parts: the distribution's own columns, with how many numbers each has per point.
+        parts: the parameters of the distribution, name -> how many numbers it has per point.
     """
     return _predictions_schema({"mean": 1, "variance": 1, **parts}, pa.field("pit", pa.float64()))
 

@@ -1,4 +1,4 @@
-"""Texts from outside (methods, files, machines), made printable and capped before they are stored or shown."""
+"""Texts from outside, such as error messages of methods, made printable and shortened before they are stored."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ SPELLED_OUT = ("Cc", "Cf", "Co", "Cs")  # Unicode categories: control, format, p
 
 
 def visible(text: object) -> str:
-    r"""Return the text with control and direction characters and lone surrogates spelled out (as \u202e)."""
+    r"""Return the text with invisible characters (control, direction, lone surrogates) spelled out, as in \u202e."""
     text = str(text)
     if text.isprintable():  # nearly always, and fast
         return text
@@ -16,7 +16,7 @@ def visible(text: object) -> str:
 
 
 def capped(text: str, most: int) -> str:
-    """Return the text with at most `most` characters: its beginning and its end, and how many were left out between.
+    """Return the text shortened to at most `most` characters: its beginning, how many were left out, and its end.
 
     Args:
         text: The text.
@@ -30,10 +30,10 @@ def capped(text: str, most: int) -> str:
 
 
 def with_short_words(text: str) -> str:
-    """Return a message with every word `capped`: whoever mistypes a value need not see all of it again."""
+    """Return a message in which very long words are shortened by `capped`, such as a mistyped long value."""
     return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: capped(word[0], LONGEST_WORD), text)
 
 
 def from_outside(text: str, most: int) -> str:
-    """Return a text of unknown origin as it can be stored and shown: `visible`, and `capped` at `most` characters."""
+    """Return a text of unknown origin made fit to store and show: `visible`, and `capped` at `most` characters."""
     return capped(visible(capped(text, most)), most)

@@ -1,10 +1,11 @@
 """Descriptions of methods for web pages: title, paper, idea and objective, read without importing the method or torch.
 
-Idea and objective describe a family, that is, all methods of one module, unless a method's row has its own.
-`cards.toml` has what is said of the methods of this package. Title, paper and variant of a third party's method come
-from the source of its class, which can also have the attributes `idea` (one sentence) and `objective` (LaTeX). Without
-them its module's docstring is taken: the first line, and the first block that is indented. Missing parts are empty
-strings.
+A family is all methods of one module. Its methods share idea and objective, unless `cards.toml` gives a method its own.
+Texts about built-in methods are in `cards.toml`.
+
+Title, paper and variant of a third-party method are read from the source of its class. The class can also have the
+attributes `idea` (one sentence) and `objective` (LaTeX). Without them, the first line and the first indented block of
+its module's docstring serve as idea and objective. Missing parts are empty strings.
 """
 
 import ast
@@ -28,8 +29,9 @@ class Card(NamedTuple):
         family_title: display name of the family.
         idea: the family's idea in one sentence.
         objective: the family's objective, as LaTeX of one formula.
-        variant: how this method differs within its family; by default the first sentence of its class's docstring.
-        formula_text: the objective as plain text, of a method of another package without `objective`.
+        variant: how this method differs from others of its family; by default the first sentence of its class's
+            docstring.
+        formula_text: the objective as plain text, for a third-party method that has no `objective`.
     """
 
     name: str
@@ -44,7 +46,7 @@ class Card(NamedTuple):
 
 
 def card(name: str) -> Card:
-    """Return the card of a method or of an estimator of `cards.toml`; only its name if nothing can be read about it.
+    """Return the card of a method, or of an estimator in `cards.toml`; if nothing can be read, it holds only the name.
 
     Never raises, so that a broken third-party package does not prevent the display of other methods.
     """

@@ -1,7 +1,7 @@
 """Options of a method in its name: "mfvi(tempering=0.1)" is `mfvi` with another argument of its constructor.
 
-The options of a method are the arguments of its constructor that are numbers, texts, or true or false. Imports neither
-torch nor a method.
+The options of a method are the constructor arguments whose values are numbers, strings or booleans. This module imports
+neither torch nor a method.
 """
 
 import inspect
@@ -24,7 +24,7 @@ class InvalidOption(ValueError):
 
 
 def texts_of(name: str) -> dict[str, str]:
-    """Return the options in a method's name, as they are written; none of a name without options.
+    """Return the options in a method's name as the strings written there, option -> value; empty without options.
 
     Raises:
         InvalidOption: the name cannot be read, or it gives an option twice.
@@ -44,13 +44,13 @@ def texts_of(name: str) -> dict[str, str]:
 
 
 def with_options(name: str, texts: Mapping[str, str]) -> str:
-    """Return a method's name with further options, in alphabetical order."""
+    """Return a method's name with the options `texts` added, all in alphabetical order."""
     every = sorted((texts_of(name) | dict(texts)).items())
     return f"{registered(name)}({','.join('='.join(pair) for pair in every)})" if every else name
 
 
 def values_of(name: str, constructor: Callable[..., Any], settled: Container[str] = ()) -> dict[str, Value]:
-    """Return the options in a method's name, typed by the signature of its constructor.
+    """Return the options in a method's name, with values of the types in its constructor's signature.
 
     Args:
         name: the method's name.
@@ -78,12 +78,12 @@ def values_of(name: str, constructor: Callable[..., Any], settled: Container[str
 
 
 def in_words(name: str) -> str:
-    """Return the options in a method's name for people: "tempering = 0.1"; an empty text without options."""
+    """Return the options in a method's name for display, as in "tempering = 0.1"; an empty string without options."""
     return ", ".join(f"{option} = {value}" for option, value in texts_of(name).items())
 
 
 def canonical(name: str, values: Mapping[str, Value]) -> str:
-    """Return a method's name with its options in alphabetical order and their values in the shortest form."""
+    """Return a method's name with the options `values` in alphabetical order, each value in its shortest form."""
     return with_options(registered(name), {option: _written(value) for option, value in values.items()})
 
 

@@ -114,8 +114,8 @@ def get(name: str) -> "Method":
 
     Raises:
         UnknownMethod: if no method has this name.
-        BrokenMethod: if the method cannot be imported, is not a `Method` of this name, has a name that another method
-            has too, or has no ensemble.
+        BrokenMethod: if the method cannot be imported, is not a `Method` of this name, shares its name with another
+            method, or has no ensemble.
     """
     if name.startswith(ENSEMBLE):
         return _ensemble(name)
@@ -214,7 +214,7 @@ def problem_with(name: str) -> str | None:
 
 
 def describe(name: str) -> str:
-    """Return what a method's module is in a line, that of its docstring, without importing the module.
+    """Return the first line of the docstring of a method's module, without importing the module.
 
     Raises:
         UnknownMethod: if no method has this name.

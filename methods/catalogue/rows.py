@@ -1,6 +1,6 @@
-"""The rows of `cards.toml`: which methods this package has, and what is said of each beside its mathematics.
+"""The rows of `cards.toml`: the methods of this package, with descriptions, constructor options and attributes.
 
-Imports neither torch nor a method.
+This module imports neither torch nor a method.
 """
 
 import tomllib
@@ -21,7 +21,7 @@ FOR_PEOPLE = {"title", "paper", "suites", "limits", "covariance", "mean_caveat",
 
 
 class Row(NamedTuple):
-    """A method of this package.
+    """Entry of `cards.toml` about one method of this package.
 
     Attributes:
         name: key in the registry.
@@ -29,10 +29,10 @@ class Row(NamedTuple):
         module: full name of the module that defines its class.
         class_name: name of the class.
         options: arguments of the constructor.
-        facts: attributes of the method, from `cards.toml`.
-        idea: idea of the method, or else of its family.
-        objective: objective of the method, or else of its family.
-        variant: how it differs from its family; "" where the docstring of the class says it.
+        facts: class attributes of the method, a part of `methods.base.Described`.
+        idea: idea of the method in one sentence, or else that of its family.
+        objective: objective of the method in LaTeX, or else that of its family.
+        variant: how the method differs from others of its family; "" where the docstring of the class says it.
     """
 
     name: str
@@ -47,38 +47,41 @@ class Row(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The class as entry points write it, "module:class"."""
+        """The method's class in the notation of entry points, "module:class"."""
         return f"{self.module}:{self.class_name}"
 
     @property
     def settings(self) -> str:
-        """All that is given here and that the method's numbers depend on."""
+        """Text of all options and attributes in this entry that can change the method's numbers, for comparison."""
         changing = {name: value for name, value in self.facts.items() if name not in FOR_PEOPLE}
         return f"{sorted(self.options.items())} {sorted(changing.items())}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return the attributes of `Method` that the row gives. Imports the contract, and with it torch."""
+        """Return the class attributes of `Method` that this entry sets, name -> value.
+
+        Imports `methods.base`, and so torch.
+        """
         return {"name": self.name} | {name: _attribute(name, value) for name, value in self.facts.items()}
 
 
 @cache
 def families() -> dict[str, dict[str, Any]]:
-    """Return the tables of `cards.toml`: families of methods, by name of their module, and estimators of streams."""
+    """Return the tables of `cards.toml` by key: families of methods, by module name, and estimators of data streams."""
     return tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def rows() -> dict[str, Row]:
-    """Return the methods of this package by name."""
+    """Return the entries of all methods of this package, by method name."""
     every = [_row(name, key, family) for key, family in families().items() for name in family.get("methods", {})]
     return {row.name: row for row in every}
 
 
 def catalogued(name: str) -> "Callable[[AnyMethod], AnyMethod]":
-    """Return a class decorator that gives a class the attributes of a method's row, and so its name and title.
+    """Return a class decorator that sets name, title and other class attributes from a method's entry in `cards.toml`.
 
     Args:
-        name: a method of which the class is, with the defaults of its constructor.
+        name: the method that the decorated class is when its constructor has its default arguments.
     """
 
     def with_attributes(cls: "AnyMethod") -> "AnyMethod":

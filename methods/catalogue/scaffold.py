@@ -1,4 +1,4 @@
-"""Package of a new method, ready to be changed, which `python -m methods new NAME` writes."""
+"""Writes the starter package of a new method, for `python -m methods new NAME`."""
 
 import importlib.util
 import keyword

@@ -1,4 +1,4 @@
 """Mathematics shared by the methods: Gaussians, factor analysis, gradients, priors, likelihoods, search spaces.
 
-Imports nothing else of `methods`.
+Imports allowed here: nothing from the rest of `methods`.
 """

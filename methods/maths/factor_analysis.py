@@ -33,15 +33,17 @@ MIN_VARIANCE_SHARE = 1e-6  # lower bound of psi as a fraction of the total varia
 
 
 class Averages(NamedTuple):
-    """Running averages over the stream, the sufficient statistics of Algorithm 2.
+    """Running averages over a stream of vectors, the sufficient statistics of online EM (Algorithm 2 of Brownlie 2022).
+
+    d_t is the deviation of vector t from the running mean, and m_t the posterior mean of its K latent factors.
 
     Attributes:
         n_seen: (), t, the number of vectors seen.
         mean: (D,), mean of the vectors.
         square: (D,), average of d_t^2.
-        cross: (K, D), average of m_t d_t^T, that is A^T.
+        cross: (K, D), average of m_t d_t^T.
         latent_square: (K, K), average of m_t m_t^T.
-        moment: (K, K), H, with the Sigma of the last vector.
+        moment: (K, K), H: `latent_square` plus the posterior covariance of the last vector's latent factors.
     """
 
     n_seen: Tensor
@@ -68,8 +70,8 @@ class Averages(NamedTuple):
 
         Args:
             theta: (D,), the vector.
-            factors: (K, D), F^T, for the posterior of the vector's latent factors.
-            variance: (D,), psi, for the same.
+            factors: (K, D), F^T, with which the posterior of the vector's latent factors is computed.
+            variance: (D,), psi, for the same posterior.
         """
         n_seen = self.n_seen + 1
         mean = self.mean + (theta - self.mean) / n_seen
@@ -81,7 +83,7 @@ class Averages(NamedTuple):
         return Averages(n_seen, mean, square, cross, latent_square, latent_covariance + latent_square)
 
     def maximisers(self) -> tuple[Tensor, Tensor]:
-        """Return F^T (K, D) and psi (D,) of the M step."""
+        """Return F^T (K, D) and psi (D,) that maximise EM's lower bound (the M step)."""
         factors = inverse(self.moment) @ self.cross
         unexplained = self.square + ((self.moment @ factors - 2 * self.cross) * factors).sum(0)
         least = (MIN_VARIANCE_SHARE * self.square).clamp(min=torch.finfo(self.square.dtype).tiny)
@@ -90,16 +92,16 @@ class Averages(NamedTuple):
     def expanded(self) -> LowRankNormal:
         """Return N(mean, F H F^T + diag(psi)), whose marginal variances equal those of the stream.
 
-        The latent factors have second moment H under the running averages, and F is fitted to factors of that scale.
-        Using H in place of I is the reduction step of parameter-expanded EM (Liu, Rubin and Wu 1998). At convergence
-        H = I and both models agree; on a short stream the averages still contain factors of earlier scales.
+        Under the running averages, the latent factors have the second moment H instead of I. Using H in place of I is
+        the reduction step of parameter-expanded EM (Liu, Rubin and Wu 1998). At convergence H = I, and the result
+        equals that of Algorithm 2.
         """
         factors, variance = self.maximisers()
         return LowRankNormal(self.mean, torch.linalg.cholesky_ex(self.moment).L.T @ factors, variance)
 
 
 class ExpectationMaximisation(NamedTuple):
-    """State of Algorithm 2, online expectation-maximisation.
+    """State of online EM for the Gaussian N(c, F F^T + diag(psi)) (Algorithm 2 of Brownlie 2022).
 
     Attributes:
         averages: sufficient statistics of the vectors seen.
@@ -119,7 +121,7 @@ class ExpectationMaximisation(NamedTuple):
         return cls(Averages.init(k, zeros), factors, zeros + 1)
 
     def update(self, theta: Tensor, learn: bool = True) -> "ExpectationMaximisation":
-        """Return the state after one more vector (D,); without `learn`, F and psi are unchanged."""
+        """Return the state after one more vector (D,); unless `learn`, only the averages change, not F and psi."""
         averages = self.averages.update(theta, self.factors, self.variance)
         return ExpectationMaximisation(averages, *(averages.maximisers() if learn else self[1:]))
 
@@ -129,7 +131,7 @@ class ExpectationMaximisation(NamedTuple):
 
 
 class GradientAscent(NamedTuple):
-    """State of Algorithm 1, online gradient ascent of the log-likelihood.
+    """State of online gradient ascent for the Gaussian N(c, F F^T + diag(psi)) (Algorithm 1 of Brownlie 2022).
 
     Attributes:
         n_seen: (), t, the number of vectors seen.
@@ -151,7 +153,7 @@ class GradientAscent(NamedTuple):
         return cls(zeros.sum(), zeros, factors, zeros)
 
     def update(self, theta: Tensor, learn: bool = True, square_unit: Tensor | float = 1.0) -> "GradientAscent":
-        """Return the state after one more vector; without `learn`, F and psi are unchanged.
+        """Return the state after one more vector; unless `learn`, only the mean changes, not F and psi.
 
         Args:
             theta: (D,), the vector.
@@ -187,7 +189,7 @@ def log_density_gradients(normal: LowRankNormal, deviation: Tensor) -> tuple[Ten
 
     Args:
         normal: N(mean, F F^T + diag(psi)).
-        deviation: (D,).
+        deviation: (D,), of the point from the mean.
 
     Returns:
         The gradients with respect to F^T, (K, D), and log psi, (D,).

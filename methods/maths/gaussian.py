@@ -26,7 +26,7 @@ class LowRankNormal(NamedTuple):
     """The Gaussian N(mean, F F^T + diag(variance)).
 
     Attributes:
-        mean: (D,)
+        mean: (D,), mean of the Gaussian.
         factors: (K, D), F^T: one factor per row. K may be 0.
         variance: (D,), positive, the diagonal added to F F^T.
     """
@@ -49,7 +49,7 @@ class LowRankNormal(NamedTuple):
         return self.factors.T @ self.factors + torch.diag(self.variance)
 
     def precision_parts(self) -> tuple[Tensor, Tensor]:
-        """Return the precision times the factors, and the diagonal of the precision.
+        """Return C^-1 F and diag(C^-1), two parts of the precision matrix C^-1.
 
         With C = F F^T + diag(variance), A = diag(variance)^-1 F and capacitance I + F^T A:
 
@@ -87,7 +87,7 @@ class LowRankPrecision(NamedTuple):
     """The Gaussian N(mean, (U U^T + diag(diagonal))^-1).
 
     Attributes:
-        mean: (D,)
+        mean: (D,), mean of the Gaussian.
         factors: (K, D), U^T: one factor per row.
         diagonal: (D,), positive, the diagonal added to U U^T.
     """
@@ -152,7 +152,7 @@ def capacitance(factors: Tensor, scaled: Tensor) -> Tensor:
 def inverse(matrix: Tensor) -> Tensor:
     """Return the inverse of a square matrix, (K, K); a singular one gives non-finite numbers.
 
-    A 1 x 1 matrix is inverted by division, which spares a stack one factorisation per replica.
+    A 1 x 1 matrix is inverted by division. In a stack of fits this saves one factorisation per fit.
     """
     if matrix.shape[-1] == 1:
         return 1 / matrix
@@ -172,7 +172,7 @@ def top_eigenpairs(matrix: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalues, (k,), and their eigenvectors, (n, k), of a positive semi-definite matrix (n, n).
 
     Eigenvalues are in ascending order. The largest entry of each eigenvector is positive; otherwise rounding would
-    decide its sign. Any matrix has a result, because one failed decomposition would stop a whole stack.
+    decide its sign. The function never raises, because an error would stop all fits of a stack.
     """
     # The decomposition fails for non-finite entries, and may not converge where squares of entries overflow or vanish.
     # Neither the scaling nor the shift changes its eigenvectors.

@@ -45,7 +45,7 @@ class Likelihood(Protocol):
         """O, the number of network outputs per example."""
 
     def search_space(self) -> dict[str, BaseDistribution]:
-        """Return the likelihood's hyper-parameters with the ranges of the papers."""
+        """Return the search space of the likelihood's hyper-parameters, with ranges from the methods' papers."""
 
     def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         """Return the expected curvature of the NLL in the outputs, (), if it is the same at all outputs; else 1."""
@@ -107,7 +107,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class HeteroscedasticGaussian:
-    """p(y | x, theta) = N(y; m, exp(l)), where the network's two outputs (m, l) are those of the standardised target.
+    """p(y | x, theta) = N(y; m, exp(l)), where y is standardised and (m, l) are the network's two outputs.
 
     The log variance l is clamped to [-`MAX_LOG_VARIANCE`, `MAX_LOG_VARIANCE`], which keeps the NLL Lipschitz
     (Wei and Khardon, appendix A.1).
@@ -150,9 +150,9 @@ class StudentTNoise:
     """y = f(x; theta) + T / sqrt(beta), where T has Student's t distribution with nu degrees of freedom.
 
     Heavy tails make the posterior robust: the gradient of the NLL tends to 0 with the distance of y from f. beta and nu
-    are the same for all points. The hyper-parameter `noise_precision` is beta in ORIGINAL target units, as that of
-    `Gaussian`, which is the limit of large nu; `noise_df` is nu. The standard deviation of the noise is
-    sqrt(nu / ((nu - 2) beta)).
+    are the same for all points. The hyper-parameter `noise_df` is nu, and `noise_precision` is beta, in ORIGINAL target
+    units. For large nu this tends to the likelihood `Gaussian` with the same beta. The standard deviation of the noise
+    is sqrt(nu / ((nu - 2) beta)).
 
     Attributes:
         noise_precisions: lowest and highest beta of the search space, in original target units; log-uniform.

@@ -1,6 +1,6 @@
-"""Matheron's rule: a sample of a matrix given another, jointly Gaussian one.
+"""Matheron's rule: samples of a Gaussian matrix W given a matrix U, where W and U are jointly Gaussian.
 
-The equations, and the paper that they are of, are in `methods.inducing`.
+The docstring of `methods.inducing` has the equations and their source.
 """
 
 import torch
@@ -20,7 +20,11 @@ def orthonormal(z: Tensor, d: Tensor) -> Tensor:
 
 
 def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Tensor) -> Tensor:
-    """Return W / sigma, (S, d_out, d_in), by Matheron's rule, given V (`inducing`), lambda (`scale`) and E (`unit`)."""
+    """Return S samples of W / sigma, (S, d_out, d_in), by Matheron's rule.
+
+    The arguments are the symbols in the docstring of `methods.inducing`: G_r, G_c, V (`inducing`), lambda (`scale`) and
+    E (`unit`).
+    """
     d_out, d_in = (g.shape[1] - g.shape[0] for g in (g_r, g_c))
     residual = inducing - scale * (g_r @ unit @ g_c.T)
     return scale * unit[:, :d_out, :d_in] + g_r[:, :d_out].T @ residual @ g_c[:, :d_in]

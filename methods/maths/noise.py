@@ -1,7 +1,7 @@
 """Random numbers for methods: a stream of standard normal draws, sliced in the order in which a method asks for them.
 
-The engine gives each replica of a stack, at each step, draws from that replica's own generator. A fit's randomness
-therefore depends only on its seed: not on the other replicas, and not on torch's global generator.
+Fits that are trained together form a stack. At each step, every fit gets draws from its own generator. A fit's
+randomness therefore depends only on its seed: not on the other fits, and not on torch's global generator.
 """
 
 import math
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Noise:
-    """Random numbers sliced from draws that were made beforehand; each draw is used once.
+    """Random numbers taken from a vector of draws made beforehand; each draw is used once.
 
     Args:
         draws: (T,), independent N(0, 1) draws.
@@ -30,7 +30,7 @@ class Noise:
         """Return independent N(0, 1) numbers of the given shape.
 
         Raises:
-            RuntimeError: if fewer draws are left.
+            RuntimeError: if fewer draws are left than the shape needs.
         """
         end = self._used + math.prod(shape)
         if end > self._draws.shape[-1]:
@@ -43,7 +43,7 @@ class Noise:
         return sliced.reshape(shape)
 
     def uniform(self, *shape: int) -> Tensor:
-        """Return independent U(0, 1) numbers of the given shape: Phi(z) of normal draws z, for the normal CDF Phi."""
+        """Return independent U(0, 1) numbers of the given shape, computed as Phi(z) from standard normal draws z."""
         probabilities: Tensor = torch.special.ndtr(self.normal(*shape))
         return probabilities
 
@@ -67,7 +67,7 @@ class LiveNoise(Noise):
 
 
 class NoiseGauge(LiveNoise):
-    """An unlimited source that measures, by `used`, how many draws a method needs for one step."""
+    """A source of unlimited draws that counts, in `used`, how many of them a method needs for one step."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device | str = "cpu"):
         super().__init__(torch.Generator(device=device).manual_seed(0), dtype)

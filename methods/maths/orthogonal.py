@@ -1,4 +1,4 @@
-"""QR decompositions whose bits do not depend on a matrix's place in a stack."""
+"""QR decompositions that are bit for bit the same for one matrix alone and for the matrix in a batch."""
 
 import torch
 from torch import Tensor

@@ -1,9 +1,9 @@
 """Predictive distributions at n test points: equal mixtures of S distributions, or one distribution per point.
 
-`Normals`, `NormalMixtures`, `StudentT` and `Classes` are equal mixtures, of one distribution per weight sample. Their
-leading axis is that of the samples, along which ensembles are pooled. `Quantiles` and `Histogram` are for closed forms
-and other libraries: their leading axis has the length 1, and they cannot be pooled. `bench.metrics` scores all of them,
-and its docstrings have the formulas.
+`Normals`, `NormalMixtures`, `StudentT` and `Classes` are mixtures with equal weights, of one distribution per weight
+sample. Their first axis runs over the samples; ensembles are pooled along it. `Quantiles` and `Histogram` are for
+closed forms and other libraries: their first axis has length 1, and they cannot be pooled. `bench.metrics` scores all
+of them, and its docstrings have the formulas.
 """
 
 from typing import NamedTuple
@@ -54,14 +54,15 @@ class Classes(NamedTuple):
 
 
 class StudentT(NamedTuple):
-    """Predictive distribution of a regression: component s at point i is that of location[s, i] + scale[s, i] T.
+    """Predictive distribution of a regression: component s at point i is a Student's t distribution.
 
-    T has Student's t distribution with df[s, i] degrees of freedom.
+    It is the distribution of location[s, i] + scale[s, i] T, where T has Student's t distribution with df[s, i] degrees
+    of freedom.
 
     Attributes:
         df: (S, n), degrees of freedom, above 2, so that the variance is finite.
         location: (S, n), original target units.
-        scale: (S, n), original target units, above 0; of the observation noise.
+        scale: (S, n), scale of the observation noise, original target units, above 0.
     """
 
     df: Tensor
@@ -72,8 +73,8 @@ class StudentT(NamedTuple):
 class Quantiles(NamedTuple):
     """Predictive distribution of a regression by K >= 2 quantiles; `Quantiles.of` makes it.
 
-    The distribution function is linear between neighbouring quantiles. The tails are exponential, with the density of
-    the neighbouring piece where they begin.
+    The distribution function is linear between neighbouring quantiles. The tails are exponential, and start with the
+    density between the outermost two quantiles.
 
     Attributes:
         levels: (1, n, K), probabilities between 0 and 1, strictly increasing.

@@ -26,14 +26,14 @@ Share = Callable[[Tensor], Tensor]
 
 
 def unshared(statistic: Tensor) -> Tensor:
-    """Return the statistic unchanged: phi is inferred for each z separately."""
+    """Return the statistic unchanged: the prior's parameters phi are inferred for each z separately."""
     return statistic
 
 
 def averaged(statistic: Tensor) -> Tensor:
-    """Return the statistic (M, K) averaged over the M examples, (1, K): phi is shared by all data.
+    """Return the statistic (M, K) averaged over M examples, (1, K): the prior's parameters phi are shared by all data.
 
-    The average over the minibatch estimates that over the data.
+    The average over the minibatch estimates the average over all data.
     """
     return statistic.mean(0, keepdim=True)
 
@@ -42,12 +42,12 @@ class Prior(Protocol):
     """Interface of a prior whose parameters phi are collapsed."""
 
     def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
-        """Return the collapsed divergence, (...), nats.
+        """Return the collapsed divergence of q(z) = N(mean, diag(sd^2)), (...), nats.
 
         Args:
             mean: (..., K), mu.
             sd: (..., K), sigma.
-            share: `unshared` to infer phi for each z, `averaged` to share it by the examples along the first axis.
+            share: `unshared` to infer phi for each z, `averaged` to use one phi for all examples along the first axis.
         """
 
 
@@ -117,8 +117,8 @@ class EmpiricalBayes:
 
         s = (sum mu^2 + sum sigma^2 + 2 beta) / (K + 2 alpha + 2).
 
-    The penalty is KL(q(z) || p(z | s)) at this s (Wu et al. 2019; Wei and Khardon, eq. 16). The term -log p(s) is left
-    out because results were worse with it (Wei and Khardon, appendix B.3), so the objective is not a bound.
+    The penalty is KL(q(z) || p(z | s)) at this s (Wu et al. 2019; Wei and Khardon, eq. 16). The penalty omits the term
+    -log p(s) because results were worse with it (Wei and Khardon, appendix B.3), so the objective is not a bound.
 
     Attributes:
         alpha: shape of p(s).

@@ -31,7 +31,7 @@ def for_images(space: Mapping[str, BaseDistribution], *, pretrained: bool) -> di
 
     Args:
         space: hyper-parameter name -> distribution.
-        pretrained: whether training starts from pretrained weights, which has its own ranges (`PRETRAINED`).
+        pretrained: whether training starts from pretrained weights; the ranges are then those of `PRETRAINED`.
 
     Returns:
         The space with these two distributions replaced where present; the others are unchanged.

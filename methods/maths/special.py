@@ -1,4 +1,4 @@
-"""Special functions made of elementary ones, which have native forms."""
+"""Special functions computed from elementary functions alone, which compile to native code."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Lower triangular matrices with a positive diagonal, the Cholesky factors of covariances, as vectors of numbers."""
+"""Lower triangular matrices with a positive diagonal (Cholesky factors of covariances), stored as flat vectors."""
 
 from math import expm1, log
 
@@ -8,10 +8,10 @@ from torch.nn.functional import softplus
 
 
 def lower_triangle(raw: Tensor, size: int) -> Tensor:
-    """Return L (size, size) with softplus-transformed diagonal, given its lower triangle row by row.
+    """Return the lower triangular matrix L (size, size) of a vector; the diagonal is made positive by softplus.
 
     Args:
-        raw: (size (size + 1) / 2,) numbers.
+        raw: (size (size + 1) / 2,), the lower triangle row by row, before softplus.
         size: number of rows.
     """
     number = torch.arange(size, device=raw.device)
@@ -21,7 +21,10 @@ def lower_triangle(raw: Tensor, size: int) -> Tensor:
 
 
 def raw_diagonal(value: float, like: Tensor) -> Tensor:
-    """Return `raw` with `lower_triangle(raw, size)` = value I, of the type and device of `like` (size,)."""
+    """Return the vector `raw` for which `lower_triangle(raw, size)` is value I.
+
+    Type, device and size of the diagonal are those of `like` (size,).
+    """
     diagonal = torch.eye(len(like), dtype=like.dtype, device=like.device)
     return inverse_softplus(value) * diagonal[*torch.tril_indices(*diagonal.shape)]
 

@@ -1,1 +1,4 @@
-"""The reference sampler NUTS and diagnostics of its chains. Imports `methods.networks` and `methods.maths`."""
+"""The sampler NUTS, microcanonical Langevin dynamics, storage of draws, and diagnostics of chains.
+
+Imports allowed here: `methods.networks` and `methods.maths`.
+"""

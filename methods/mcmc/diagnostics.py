@@ -1,8 +1,8 @@
 """Convergence diagnostics of Markov chains (Vehtari et al. 2021), computed by ArviZ.
 
-Both apply to any scalar that each draw has: a weight, a prediction. Chains are split into halves, so that a drift
-within a chain shows as a difference between chains. Draws are replaced by the normal scores of their ranks, so that
-heavy tails do no harm.
+R-hat and the effective sample size apply to any scalar function of a draw, such as a weight or a prediction. Chains are
+split into halves, so that a drift within a chain shows as a difference between chains. Draws are replaced by the normal
+scores of their ranks, so that heavy tails do no harm.
 """
 
 from typing import Any
@@ -13,8 +13,8 @@ import numpy as np
 def r_hat(values: np.ndarray) -> np.ndarray:
     """Return the rank-normalised split R-hat of each quantity: 1 at convergence, below 1.01 for reliable chains.
 
-    The larger of the R-hats of the draws and of their distances to the median. The second detects chains that differ
-    in spread only.
+    This is the larger of two R-hats: of the draws, and of their distances to the median. The second detects chains that
+    differ only in spread.
 
     Args:
         values: (chains, draws, ...), values of each quantity, with at least 4 draws.
@@ -33,7 +33,7 @@ def r_hat(values: np.ndarray) -> np.ndarray:
 
 
 def effective_sample_size(values: np.ndarray) -> np.ndarray:
-    """Return the bulk effective sample size of each quantity: independent draws with the same error of the mean.
+    """Return the bulk effective sample size: the number of independent draws that give the mean with the same error.
 
     Antithetic chains can be worth more than S = chains x draws; the estimate is at most S log10(S).
 

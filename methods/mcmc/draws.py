@@ -1,4 +1,4 @@
-"""Draws that a chain keeps, and how far apart they must be to be worth something."""
+"""Storage of the draws that a Markov chain keeps, their thinning, and their autocorrelation time."""
 
 import math
 from typing import NamedTuple
@@ -8,11 +8,11 @@ from torch import Tensor
 
 
 class Kept(NamedTuple):
-    """The newest draws of a chain, and copies of its first draw in front of them until there are K.
+    """The newest K draws of a chain, oldest first; while there are fewer, copies of the first draw fill the front.
 
     Attributes:
-        draws: (K, D).
-        so_far: (), the number of draws so far.
+        draws: (K, D), the draws.
+        so_far: (), the number of draws added so far.
     """
 
     draws: Tensor
@@ -20,41 +20,41 @@ class Kept(NamedTuple):
 
     @classmethod
     def init(cls, weights: Tensor, count: int) -> "Kept":
-        """Return the memory of `count` draws, with no draw stored yet.
+        """Return the storage for `count` draws, with no draw stored yet.
 
         `weights` (D,) give shape and type; the first draw overwrites their values.
         """
         return cls(started_draws(weights, count), torch.zeros_like(weights[0]))
 
     def add(self, weights: Tensor) -> "Kept":
-        """Return the memory with one more draw (D,)."""
+        """Return the storage with one more draw (D,)."""
         draws = torch.where(self.so_far == 0, weights[None], with_draw(self.draws, weights))
         return Kept(draws, self.so_far + 1)
 
 
 def started_draws(weights: Tensor, count: int) -> Tensor:
-    """Return the memory of a chain before its first draw, (`count`, ...): copies of its start (...)."""
+    """Return `count` copies of a chain's starting point (...), (`count`, ...), as storage for its draws."""
     return weights.expand(count, *weights.shape).clone()
 
 
 def with_draw(draws: Tensor, weights: Tensor) -> Tensor:
-    """Return the draws (K, ...) with one more (...) at the end and without the oldest."""
+    """Return the draws (K, ...) without the oldest, and with the new draw `weights` (...) at the end."""
     return torch.cat([draws[1:], weights[None]])
 
 
 def thinned(draws: Tensor, count: int) -> Tensor:
-    """Return at most `count` evenly spaced draws of (K, ...)."""
+    """Return at most `count` of the K draws (K, ...), evenly spaced."""
     if count >= len(draws):
         return draws
     return draws[[number * len(draws) // count for number in range(count)]]
 
 
 def autocorrelation_times(draws: Tensor) -> Tensor:
-    """Return the number of draws of a chain (K, D) that are worth one independent draw, for each weight: (D,).
+    """Return the integrated autocorrelation time of each weight, in draws, (D,), from a chain of draws (K, D).
 
-    The sum of the autocorrelations by Geyer's initial monotone sequence (Geyer 1992, section 3.3): pairs of adjacent
-    lags, as long as they are positive, none larger than the one before. It is at least 1 / log10(K) (Vehtari et al.
-    2021, section 3.2).
+    This many draws are worth one independent draw. The time is the sum of the autocorrelations by Geyer's initial
+    monotone sequence (Geyer 1992, section 3.3): pairs of adjacent lags, as long as they are positive, none larger than
+    the one before. It is at least 1 / log10(K) (Vehtari et al. 2021, section 3.2).
     """
     count = len(draws)
     centred = draws - draws.mean(0)

@@ -4,12 +4,12 @@ In continuous time a chain moves at unit speed along its velocity u, and the gra
 
     d theta = u dt,    d u = (I - u u^T) (g dt / (D - 1) + eta dW),
 
-so that theta is distributed by p(theta | D). A step of length epsilon is the minimal-norm integrator of McLachlan
-(1995), with two gradients, between two half steps that turn the velocity at random by as much as makes it forget its
-direction over the length L. Nothing is accepted or rejected; a step is as long as the variance of its energy error
-allows (Robnik et al. 2023).
+so that theta has the distribution p(theta | D). A step of length epsilon uses the minimal-norm integrator of McLachlan
+(1995), which takes two gradients. Before and after it, the velocity is turned at random, so much that it forgets its
+direction over the length L. Nothing is accepted or rejected. The step length is tuned to a given variance of the energy
+error (Robnik et al. 2023).
 
-The functions are those of one chain. Vectors of weights have the shape (D,).
+The functions advance one chain. Vectors of weights have the shape (D,).
 """
 
 import math
@@ -29,11 +29,11 @@ LogDensity = Callable[[Tensor], tuple[Tensor, Tensor]]  # weights -> gradient an
 
 
 class Chain(NamedTuple):
-    """The state of a chain.
+    """State of an MCLMC chain.
 
     Attributes:
         weights: (D,), its position theta.
-        velocity: (D,), velocity, of length 1.
+        velocity: (D,), velocity u, a unit vector.
         gradient: (D,), gradient of the log density at theta.
         log_density: (), log density at theta.
     """
@@ -49,9 +49,9 @@ class Tuning(NamedTuple):
 
     Attributes:
         step: (), the step length epsilon.
-        limit: (), steps that were not finite were longer than this.
-        weight: (), sum of the weights.
-        ratio: (), weighted sum of the squared energy errors, relative to the wanted ones, over epsilon^6.
+        limit: (), upper limit of the step length, lowered after each step that ended in non-finite numbers.
+        weight: (), sum of the averaging weights of all steps.
+        ratio: (), weighted sum over steps of the squared energy error, divided by its target and by epsilon^6.
     """
 
     step: Tensor
@@ -61,21 +61,21 @@ class Tuning(NamedTuple):
 
     @classmethod
     def init(cls, step: Tensor) -> "Tuning":
-        """Return the averages before the first step."""
+        """Return the tuning state before the first step, whose length is `step`."""
         zero = torch.zeros_like(step)
         return cls(step, torch.full_like(step, math.inf), zero, zero)
 
     def after(self, energy_error: Tensor, finite: Tensor, dim: int, wanted: Tensor) -> "Tuning":
         """Return the averages after a step, and the next step length.
 
-        The variance of the energy error grows with epsilon^6, so that an average of errors gives the length at which
-        their variance per weight is the wanted one.
+        The variance of the energy error grows with epsilon^6. From an average of errors follows the step length at
+        which their variance per weight reaches its target.
 
         Args:
-            energy_error: (), energy error of the step; 0 where it was not finite.
+            energy_error: (), energy error of the step; 0 if the step was not finite.
             finite: (), whether the step was finite.
-            dim: D.
-            wanted: (), the wanted variance per weight.
+            dim: D, number of weights.
+            wanted: (), target of the energy error's variance per weight.
         """
         decay = (PRIOR_STEPS - 1) / (PRIOR_STEPS + 1)
         limit = torch.where(finite, self.limit, self.step)
@@ -87,7 +87,7 @@ class Tuning(NamedTuple):
 
 
 def started(log_density: LogDensity, weights: Tensor, noise: Noise) -> Chain:
-    """Return a chain at some weights, with a random velocity."""
+    """Return a chain that starts at `weights` (D,) with a random velocity."""
     gradient, value = log_density(weights)
     return Chain(weights, _unit(noise.normal(len(weights))), gradient, value)
 
@@ -97,7 +97,7 @@ def stepped(
 ) -> tuple[Chain, Tensor, Tensor]:
     """Return the chain after a step, the step's energy error (), and whether it was finite ().
 
-    A step whose end is not finite is not made; its energy error is 0.
+    If a step ends in non-finite numbers, the chain stays where it was, and the energy error is 0.
 
     Args:
         log_density: log density of the chain's target.

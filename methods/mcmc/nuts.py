@@ -4,8 +4,8 @@ The target is the posterior of the weights theta (D,) given N training rows,
 
     p(theta | x, y)  proportional to  prod_n p(y_n | f(x_n; theta)) N(theta; 0, I / alpha),
 
-which methods of the same prior precision alpha and noise precision approximate. The No-U-Turn Sampler (Hoffman and
-Gelman 2014) is NumPyro's. The extra `reference` installs it.
+which methods with the same prior precision alpha and noise precision approximate. The implementation of the No-U-Turn
+Sampler (Hoffman and Gelman 2014) is NumPyro's, which the extra `reference` of this package installs.
 
 Measured on one core of a 2.7 GHz Xeon, busy, in float64, per 1000 draws: 7 s for the logistic regression of a1a (124
 weights) and 84 s for a 50-unit network on yacht (401 weights, noise precision 10 of the standardised target), where
@@ -39,14 +39,14 @@ RECORDED = ("z", "diverging", "accept_prob", "num_steps")  # parts of NumPyro's 
 
 
 class MissingExtra(ImportError):
-    """A package of the extra `reference` is not installed."""
+    """The optional dependencies `reference` (JAX and NumPyro), which the sampler needs, are not installed."""
 
     def __str__(self) -> str:
         return f"the reference sampler needs JAX, NumPyro and arviz-stats: {REMEDY}"
 
 
 def is_installed() -> bool:
-    """Return whether the extra `reference` is installed, without importing it."""
+    """Return whether the optional dependencies `reference` (JAX and NumPyro) are installed, without importing them."""
     return all(find_spec(package) is not None for package in PACKAGES)
 
 
@@ -55,7 +55,7 @@ class Draws:
     """Draws of all chains after warm-up, with statistics of their trajectories.
 
     Attributes:
-        weights: (chains, draws, D), float64.
+        weights: (chains, draws, D), drawn weights, float64.
         diverging: (chains, draws), whether the trajectory diverged, that is, its energy error exceeded NumPyro's limit.
         accept_prob: (chains, draws), mean acceptance probability along the trajectory; adapted towards 0.8.
         steps: (chains, draws), leapfrog steps of the trajectory.
@@ -82,7 +82,10 @@ class Draws:
 
     @property
     def r_hat(self) -> np.ndarray:
-        """R-hat of each weight, (D,); uninformative for hidden weights, which can be permuted between chains."""
+        """R-hat of each weight, (D,).
+
+        R-hat of hidden weights is uninformative, because hidden units can be permuted between chains.
+        """
         return r_hat(self.weights)
 
     @property
@@ -115,8 +118,8 @@ def sample(
         likelihood: likelihood of y given the outputs.
         x: (N, P), standardised features.
         y: (N,), standardised targets of a regression, or class numbers.
-        prior_precision: alpha.
-        noise_precision: of Gaussian or Student-t noise, in original target units; None for other likelihoods.
+        prior_precision: alpha, precision of the Gaussian prior.
+        noise_precision: precision of Gaussian or Student-t noise, in original target units; None for other likelihoods.
         y_scale: standard deviation that the targets were divided by; 1 for classes.
         chains: number of independent chains. Each weight starts at U(-2, 2), or within two prior standard deviations
             if that is narrower.

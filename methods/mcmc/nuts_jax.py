@@ -1,4 +1,6 @@
-"""The reference sampler's parts in JAX: the log joint density and the NUTS kernel. Needs the extra `reference`.
+"""The reference sampler's parts in JAX: the log joint density and the NUTS kernel.
+
+Needs the optional dependencies `reference`.
 
 All computations are in float64 on the CPU, which is fastest for problems small enough for NUTS. JAX's global settings
 are not changed.
@@ -34,7 +36,7 @@ class JaxPosterior(NamedTuple):
         x: (N, P), standardised features.
         y: (N,), standardised targets, or class numbers.
         present: (N,), 1 for a training row and 0 for a padding row, whose x and y are ignored.
-        prior_precision: ().
+        prior_precision: (), alpha.
         noise_precision: (), noise precision of the standardised target; ignored by likelihoods without one.
         noise_df: (), degrees of freedom of Student-t noise; ignored by other likelihoods.
     """
@@ -101,7 +103,7 @@ LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike, ArrayLike], Array]
 
 
 def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: JaxPosterior) -> Array:
-    """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), ()."""
+    """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), (), nats, for weights (D,)."""
     x, y, *_, precision, df = posterior
     data = LOG_LIKELIHOODS[kind](outputs(network, weights, x), y, precision, df)
     alpha = posterior.prior_precision

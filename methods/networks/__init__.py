@@ -1,1 +1,4 @@
-"""Neural networks as functions of one flat weight vector, and their layers. Imports `methods.maths`."""
+"""Neural networks as functions of one flat weight vector, and their layers.
+
+Imports allowed here: `methods.maths`.
+"""

@@ -1,4 +1,4 @@
-"""Plain convolutional networks: activated and optionally pooled convolutions, then fully connected layers."""
+"""Plain convolutional networks: convolutions with activations and optional pooling, then fully connected layers."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Stages = list[tuple[Conv2d, bool]]  # each convolution, and whether pooling foll
 
 
 class Convolutional(Chain):
-    """Base of plain convolutional networks; a subclass says which convolutions there are and how to pool.
+    """Base of plain convolutional networks; a subclass defines the convolutions and the pooling.
 
     Attributes:
         image: shape (channels, height, width) of one input, which is passed flattened.
@@ -33,7 +33,7 @@ class Convolutional(Chain):
     @property
     @abstractmethod
     def stages(self) -> Stages:
-        """The convolutions, each with whether its activated outputs are pooled."""
+        """The convolutions in order, each with a boolean: whether its activated outputs are pooled."""
 
     def pool(self, x: Tensor) -> Tensor:
         """Return x (M, C, H, W) pooled to half the height and width."""
@@ -124,9 +124,9 @@ class LeNet(Convolutional):
 class AlexNet(Convolutional):
     """AlexNet for images of 32 x 32: the five convolutions of Krizhevsky et al. 2012 and one linear layer.
 
-    The original has three linear layers after maps of 6 x 6 positions. A single one suffices for the one position that
-    32 x 32 images leave. The network has 2,472,266 weights for three channels and ten classes, and no dropout, as a
-    common variant for CIFAR.
+    The original has three linear layers after feature maps of 6 x 6 positions. Images of 32 x 32 leave maps of one
+    position, for which one linear layer suffices. The network has 2,472,266 weights for three channels and ten classes,
+    and no dropout, like a common variant for CIFAR.
 
     Attributes:
         image: shape (channels, height, width) of one input, which is passed flattened; at least 25 x 25.

@@ -33,7 +33,7 @@ class Layer(Protocol):
 
 
 class Matrix(ABC):
-    """Base of layers that multiply by a matrix. Outputs are linear in the weights, bias included."""
+    """Base of layers that multiply by a matrix. Outputs are linear in weights and bias."""
 
     bias: bool
 
@@ -53,7 +53,7 @@ class Matrix(ABC):
 
     @abstractmethod
     def pieces(self, matrix: Tensor) -> Pieces:
-        """Return the flat pieces of weights given as one matrix (d_out, d_in)."""
+        """Return the flat kernel and bias of weights given as one matrix (d_out, d_in); its last column is the bias."""
 
     def initial(self, noise: Noise) -> Tensor:
         """Draw weights and bias from U(-1/sqrt(fan_in), 1/sqrt(fan_in)), the default of `torch.nn`."""
@@ -132,12 +132,12 @@ class Conv2d(Matrix):
         return (weight, matrix[:, end]) if self.bias else (weight,)
 
     def side(self, before: int) -> int:
-        """Return the outputs' height (or width) for inputs of height (or width) `before`."""
+        """Return the height of the outputs for inputs of height `before`; the same formula holds for widths."""
         return (before + 2 * self.padding - self.kernel) // self.stride + 1
 
 
 def fan_in(layer: Matrix) -> int:
-    """Return the number of inputs per output, the bias not counted."""
+    """Return the number of inputs that each output depends on, without the bias."""
     return layer.shape[1] - layer.bias
 
 

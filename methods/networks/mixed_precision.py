@@ -19,10 +19,10 @@ DTYPES: dict[str, torch.dtype | None] = {"float32": None, "bfloat16": torch.bflo
 
 @dataclass(frozen=True)
 class Mixed:
-    """A network with layers in low precision, in both passes; weights, inputs and outputs keep their precision.
+    """A network whose layers run in low precision, forward and backward; weights, inputs and outputs do not.
 
     Attributes:
-        network: the network to run. All its other attributes are available here too.
+        network: the network to run. Its attributes are also attributes of this object.
         dtype: data type of matrix products and convolutions, `torch.bfloat16`.
     """
 

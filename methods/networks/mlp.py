@@ -1,8 +1,8 @@
 """Networks as functions of one flat weight vector: their interface, and the multilayer perceptron.
 
-A network is a chain of `methods.networks.layers` with fixed nonlinearities between them, and possibly sums of branches.
-Networks are frozen dataclasses, so a method gets a variant by `dataclasses.replace(network, activation="softplus")`.
-Networks for images are in `methods.networks.convnets` and `methods.networks.resnets`.
+A network is a chain of layers (`methods.networks.layers`) with fixed nonlinearities between them; branches may be added
+up. Networks are frozen dataclasses, so a method gets a variant by `dataclasses.replace(network,
+activation="softplus")`. Networks for images are in `methods.networks.convnets` and `methods.networks.resnets`.
 """
 
 from abc import ABC, abstractmethod
@@ -60,10 +60,10 @@ class Network(Protocol):
         """Return outputs (M, O) at inputs x (M, P) for weights (D,)."""
 
     def forward(self, x: Tensor, apply: Apply) -> Tensor:
-        """Run the network on x (M, P) with `apply` called in place of each layer; return its last result."""
+        """Run the network on x (M, P), calling `apply` in place of each layer; return the outputs."""
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        """Return the pieces of each layer, given flat weights (D,)."""
+        """Return the weights of each layer as its pieces (for example kernel and bias), given flat weights (D,)."""
 
     def linear(self) -> "Network":
         """Return a linear model of the same inputs and outputs."""
@@ -84,7 +84,7 @@ class Chain(ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, apply: Apply) -> Tensor:
-        """Run the network on x (M, P) with `apply` called in place of each layer; return its last result."""
+        """Run the network on x (M, P), calling `apply` in place of each layer; return the outputs."""
 
     @abstractmethod
     def linear(self) -> Network:
@@ -105,7 +105,7 @@ class Chain(ABC):
         return self.forward(x, lambda number, layer, inputs: layer(pieces[number], inputs))
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        """Return the pieces of each layer, given flat weights (D,)."""
+        """Return the weights of each layer as its pieces (for example kernel and bias), given flat weights (D,)."""
         # One split for all layers, because its gradient is a single concatenation.
         pieces = iter(torch.split(weights, [size for layer in self.layers for size in layer.sizes]))
         return [tuple(next(pieces) for _ in layer.sizes) for layer in self.layers]

@@ -1,7 +1,7 @@
 """Normalisation of feature maps (M, C, H, W) without running statistics, and the layers that follow it.
 
-The normalising functions have no weights. The layer `Scale` follows each with a scale and a shift per channel. Networks
-of `methods.networks.resnets` use one of three kinds:
+The normalising functions have no weights. After each of them, the layer `Scale` applies a scale and a shift per
+channel. Networks of `methods.networks.resnets` use one of three kinds of normalisation:
 
 - "batch" uses the statistics of a channel over all examples and positions (Ioffe and Szegedy 2015). In training these
   are the statistics of the minibatch. In prediction, reference examples pass through the network together with the

@@ -3,12 +3,12 @@
     ResNet          x' = activate(f(x) + x),  f = norm conv activate norm conv                     (He et al. 2016a)
     PreActResNet    x' = f(x) + x,            f = conv activate norm conv activate norm            (He et al. 2016b)
 
-Where a block changes the number of channels or positions, a 1 x 1 convolution replaces the shortcut x. `ResNet`
-normalises its outputs; `PreActResNet` applies it to the activated inputs. Convolutions have no biases.
+Where a block changes the number of channels or positions, a 1 x 1 convolution replaces the shortcut x. In `ResNet` the
+outputs of this convolution are normalised; in `PreActResNet` its inputs are activated. Convolutions have no biases.
 
 With batch normalisation (`methods.networks.normalisation`), outputs for one input depend on the other rows of x. In
 training, these are the minibatch. For prediction, put reference inputs (training inputs) before the test inputs, set
-the field `n_reference` to their number, and drop their outputs: only they then supply the statistics.
+the field `n_reference` to their number, and drop their outputs. Only the reference inputs then supply the statistics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -97,7 +97,7 @@ class Residual(Chain):
 class ResNet(Residual):
     """Residual network with post-activation (He et al. 2016a), by default ResNet-18.
 
-    Layers and weights are in the order of torchvision's.
+    Layers and weights are in the same order as in torchvision.
 
     Attributes:
         stem: "cifar" for a first convolution of size 3; "imagenet" for one of size 7 and stride 2, and max-pooling.
@@ -164,12 +164,12 @@ def preresnet_20(image: tuple[int, int, int] = (3, 32, 32), n_outputs: int = 10,
 
 
 def projects(before: int, after: int, stride: int) -> bool:
-    """Return whether a block's shortcut is a convolution."""
+    """Return whether a block's shortcut is a convolution, given its channels `before` and `after` and its stride."""
     return before != after or stride > 1
 
 
 def body_from_torchvision(network: Network, state: Mapping[str, Tensor]) -> Tensor:
-    """Return torchvision's weights of all layers but the last, for any number of outputs.
+    """Return the weights of a torchvision model, as a flat vector for `network`, of all layers but the last.
 
     Args:
         network: network with the same stem, stages and normalisation.
@@ -179,7 +179,7 @@ def body_from_torchvision(network: Network, state: Mapping[str, Tensor]) -> Tens
         The first weights of `network`, (D - weights of the last layer,).
 
     Raises:
-        ValueError: if torchvision has no such `network`, or a layer is missing from `state` or has another shape.
+        ValueError: if torchvision has no such network, or a layer is missing from `state` or has another shape.
     """
     if not isinstance(network, ResNet):
         raise ValueError(f"torchvision's weights fit a ResNet only; got {type(network).__name__}")

@@ -1,1 +1,4 @@
-"""Optimisers, annealing of the divergence, and SGD trajectories. Imports `methods.base` and below."""
+"""Optimisers, annealing of the divergence, and SGD trajectories.
+
+Imports allowed here: `methods.base` and what `methods.base` imports.
+"""

@@ -1,7 +1,8 @@
-"""Annealing of the divergence from the prior: its weight is zero at first, then grows linearly to one.
+"""Annealing of the KL divergence from the prior: its weight is zero at first, then grows linearly to one.
 
-With the full divergence from the start, a posterior over many weights may never fit the data. The numbers of epochs are
-those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", for 200 epochs in all.
+With the full divergence from the start, a posterior over many weights may never fit the data. The lengths of both
+stages are in proportion to those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", where
+training takes 200 epochs.
 """
 
 from typing import NamedTuple, cast
@@ -16,7 +17,7 @@ QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # fractions of training, used where they a
 
 
 class Annealing(NamedTuple):
-    """Lengths of the annealing. All updates share this one phase, so that their graph is captured once.
+    """Lengths of the annealing, as the phase that all updates share, so that their CUDA graph is captured once.
 
     Attributes:
         quiet: number of updates without the divergence.
@@ -28,7 +29,7 @@ class Annealing(NamedTuple):
 
     @classmethod
     def over(cls, plan: Plan) -> "Annealing":
-        """Return the annealing of a training plan."""
+        """Return the lengths of the annealing for a training plan, in proportion to its number of updates."""
         return cls(
             min(QUIET_EPOCHS * plan.updates_per_epoch, QUIET_PART * plan.n_updates),
             min(RAMP_EPOCHS * plan.updates_per_epoch, RAMP_PART * plan.n_updates),

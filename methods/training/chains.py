@@ -1,9 +1,10 @@
-"""Chains of samplers: how long they are, which of their draws are kept, and chains that minibatches move.
+"""Bases of MCMC methods, with full or minibatch gradients: lengths of their chains, and which draws are kept.
 
-A protocol's budget is that of an optimiser, and a chain has a length of its own. Protocols of `WHOLE_EPOCHS` epochs or
-more give it its full length, shorter ones a share in proportion.
+A protocol's number of epochs is meant for optimisers; each sampler defines its own full length. Protocols of
+`WHOLE_EPOCHS` epochs or more run chains of the full length, shorter protocols a proportional part of it.
 
-A step length h of a chain that minibatches move is that of SGD on the objective of `methods.training.sgd`,
+The step length h of a chain with minibatch gradients is the learning rate of SGD on the objective of
+`methods.training.sgd`,
 
     u = [ 1/N sum_i -log p(y_i | x_i, theta) + alpha/(2N) |theta|^2 ] / s,
 
@@ -33,31 +34,31 @@ DRAWS_OF_LARGE_NETWORKS = 12  # as many as Zhang et al. 2020 keep of a ResNet
 
 
 def share_of_chain(plan: Plan) -> float:
-    """Return the share of its full length that a chain has by a protocol's plan."""
+    """Return the fraction of its full length for which a chain runs under a protocol's plan."""
     return min(1.0, plan.n_updates / plan.updates_per_epoch / WHOLE_EPOCHS)
 
 
 def chain_updates(plan: Plan, passes: float, least: float = 0) -> int:
-    """Return the number of updates of a chain that minibatches move.
+    """Return the number of updates of a chain with minibatch gradients.
 
     Args:
         plan: plan of the protocol.
-        passes: number of passes over the training rows, of a chain of full length.
-        least: number of updates that a chain of full length has at least, however few the training rows.
+        passes: number of passes over the training rows in a chain of full length.
+        least: minimum number of updates in a chain of full length, for small training sets.
     """
     return max(LEAST_UPDATES, round(share_of_chain(plan) * max(least, passes * plan.updates_per_epoch)))
 
 
 def ends_a_part(before: float, after: float, parts: int) -> bool:
-    """Return whether one of the `parts` equal parts of [0, 1] ends in (`before`, `after`]."""
+    """Return whether a boundary between the `parts` equal parts of [0, 1], or 1 itself, lies in (`before`, `after`]."""
     return floor(parts * after) > floor(parts * before)
 
 
 class FullBatchChains(Method):
-    """Base of the samplers whose every step needs all training rows. Each member is a chain, and draws are pooled.
+    """Base of the samplers whose every step uses all training rows. Each member is a chain; the draws are pooled.
 
-    Hyper-parameters: `prior_precision` (alpha), `lr` of the optimiser before the chain and the likelihood's. The
-    posterior has `draws` (K, D); its numbers () are diagnostics.
+    Hyper-parameters: `prior_precision` (alpha), `lr` of the optimiser that runs before the chain, and the likelihood's.
+    The posterior has a field `draws` (K, D); its fields of shape () are recorded as diagnostics.
 
     Attributes:
         whole: number of updates of a chain of full length.
@@ -90,14 +91,14 @@ class FullBatchChains(Method):
 
 
 class MinibatchChains(Method):
-    """Base of the samplers that minibatches move. Each member is a chain, and the draws of all chains are pooled.
+    """Base of the samplers with minibatch gradients. Each member is a chain, and the draws of all chains are pooled.
 
-    Networks that are no multilayer perceptrons are sampled for as many epochs as the protocol plans, and keep 12 draws.
+    Networks other than multilayer perceptrons are sampled for as many epochs as the protocol plans, with 12 draws.
 
     Args:
-        chains: number of members.
-        passes: number of passes of each chain over the training rows, in protocols of 100 epochs or more, where these
-            are 10,000 minibatches or more; 0 for the protocol's epochs.
+        chains: number of chains.
+        passes: number of passes of each chain over the training rows, in protocols of 100 epochs or more. If these are
+            fewer than 10,000 minibatches, a chain takes 10,000. 0 for the protocol's epochs.
         draws: number of draws per chain.
     """
 
@@ -125,6 +126,9 @@ class MinibatchChains(Method):
 
 
 def gradient_and_objective(problem: Problem, weights: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return the gradient (D,) of u, estimated by a minibatch, and the estimate of U in nats, ()."""
+    """Return minibatch estimates of the gradient of u (D,) and of the negative log posterior U (), nats.
+
+    The module's docstring defines u and U.
+    """
     gradient, value = grad_and_value(problem.log_posterior)(weights, batch)
     return -gradient / (problem.n_train * problem.scale), -value

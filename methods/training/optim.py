@@ -17,7 +17,7 @@ class SGD(NamedTuple):
 
     @classmethod
     def init(cls, params: Tensor) -> "SGD":
-        """Return the state, which is empty."""
+        """Return the initial state, which is empty."""
         return cls()
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "SGD"]:
@@ -36,7 +36,7 @@ class Momentum(NamedTuple):
 
     @classmethod
     def init(cls, params: Tensor) -> "Momentum":
-        """Return the state of velocity zero."""
+        """Return the initial state, with velocity zero."""
         return cls(torch.zeros_like(params))
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Momentum"]:
@@ -58,7 +58,7 @@ class Adam(NamedTuple):
 
     @classmethod
     def init(cls, params: Tensor) -> "Adam":
-        """Return the state with both running means zero."""
+        """Return the initial state, with both running means zero."""
         return cls(torch.zeros_like(params), torch.zeros_like(params))
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Adam"]:

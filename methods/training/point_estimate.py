@@ -1,4 +1,4 @@
-"""Point estimates of a network by a loss of its own: Adam on N times the mean loss plus alpha/2 |theta|^2."""
+"""Point estimates of the weights under a method's own loss, by Adam on N times the mean loss plus alpha/2 |theta|^2."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -18,10 +18,10 @@ from lockstep_bench.methods.training.optim import Adam
 
 
 class PointState(NamedTuple):
-    """State of training.
+    """State of training of a point estimate.
 
     Attributes:
-        weights: (D,)
+        weights: (D,), current weights.
         optim: optimiser of the weights.
     """
 
@@ -30,9 +30,10 @@ class PointState(NamedTuple):
 
 
 class RegressionByLoss(Method):
-    """Base of regressions whose network has outputs of its own. They have no posterior of the weights.
+    """Base of regressions with their own loss and number of network outputs, and no posterior of the weights.
 
-    Hyper-parameters: `lr` and `prior_precision` (alpha), which weighs the squared weights. There is no noise precision.
+    Hyper-parameters: `lr` and `prior_precision` (alpha), the factor of the squared weights. There is no noise
+    precision.
 
     Attributes:
         n_outputs: number of outputs of the network.

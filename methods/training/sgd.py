@@ -50,10 +50,10 @@ class Trajectory(NamedTuple):
         """Return the trajectory after one more minibatch, and as a diagnostic the negative log posterior in nats.
 
         Args:
-            problem: the fit.
+            problem: network, training set and hyper-parameters.
             batch: the minibatch.
             step: number of the update.
-            lr: replaces the hyper-parameter of this name.
+            lr: learning rate; by default the hyper-parameter `lr`.
         """
 
         def objective(weights: Tensor) -> Tensor:
@@ -67,12 +67,12 @@ class Trajectory(NamedTuple):
 
 
 def burn_in(plan: Plan, share: float = 0.5) -> int:
-    """Return the number of updates before the first whose iterate is used, a share of all."""
+    """Return the number of updates of the burn-in, whose iterates are not used: a fraction `share` of all updates."""
     return int(share * plan.n_updates)
 
 
 def search_space(task: Task) -> dict[str, BaseDistribution]:
-    """Return the ranges of `lr`, `prior_precision` and the likelihood's hyper-parameters."""
+    """Return the search space: ranges of `lr`, `prior_precision` and the likelihood's hyper-parameters."""
     return {
         "lr": LogUniform(1e-3, 3e-2),
         "prior_precision": LogUniform(0.01, 10),
@@ -81,11 +81,17 @@ def search_space(task: Task) -> dict[str, BaseDistribution]:
 
 
 def image_space(task: Task) -> dict[str, BaseDistribution]:
-    """Return the ranges for images. The range of `lr` is that of SGD, ten times lower from pretrained weights."""
+    """Return the search space for images.
+
+    The range of `lr` suits SGD; it is ten times lower from pretrained weights.
+    """
     lr = LogUniform(1e-3, 1e-2) if task.pretrained else LogUniform(0.01, 0.1)
     return for_images(search_space(task), pretrained=task.pretrained) | {"lr": lr}
 
 
 def wide_space(task: Task) -> dict[str, BaseDistribution]:
-    """Return the wide ranges. The range of `lr` is that of SGD; `widened` has that of Adam."""
+    """Return the search space in wide ranges.
+
+    The range of `lr` suits SGD, unlike that of `widened`, which suits Adam.
+    """
     return widened(search_space(task)) | {"lr": LogUniform(1e-4, 0.5)}

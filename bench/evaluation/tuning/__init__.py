@@ -1,4 +1,4 @@
-"""The search for hyper-parameters: one Optuna study per cell.
+"""Tuning of hyper-parameters: one Optuna study for each method and split.
 
-Imports `bench.results`, `bench.experiment` and `bench.engine`.
+Imports allowed here: `bench.results`, `bench.experiment` and `bench.engine`.
 """

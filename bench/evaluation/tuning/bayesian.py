@@ -17,14 +17,14 @@ CAP = 3.0  # the worst score that the process sees lies this many times as far f
 def proposal(study: optuna.Study, space: Mapping[str, BaseDistribution], n_random: int, seed: int) -> dict[str, Any]:
     """Return the hyper-parameters to try next, by the expected improvement of Optuna's `GPSampler`.
 
-    A Gaussian process is fitted to standardised scores. One score of a diverged trial, 1e5 among scores near 2, would
-    make all others look alike. The process therefore sees scores no worse than a cap, and gives failed trials that
-    cap.
+    The sampler fits a Gaussian process to standardised scores. A single score of a diverged trial, such as 1e5 among
+    scores near 2, would make all others look alike. Scores are therefore capped, and failed trials get the cap as their
+    score.
 
     Args:
         study: The trials so far.
         space: Distributions by hyper-parameter.
-        n_random: Number of usable trials before which proposals are random.
+        n_random: Proposals are random until there are this many usable trials.
         seed: Seed of the proposal, which is deterministic given the trials.
     """
     with warnings.catch_warnings():

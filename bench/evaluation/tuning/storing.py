@@ -1,4 +1,4 @@
-"""Errors of the operating system while a study is stored, as opposed to those of a method that trains."""
+"""The error for a study that cannot be stored, which is thereby told apart from errors in training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ class StudyNotStored(OSError):
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into `StudyNotStored`.
+    """Turn an OSError in the `with` block into `StudyNotStored`.
 
     Args:
         path: The file of the study, for errors that name no file, such as that of a full disk.

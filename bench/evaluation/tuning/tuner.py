@@ -1,7 +1,7 @@
-"""Hyper-parameter search: one Optuna study per cell, whose trials train together.
+"""Hyper-parameter search: one Optuna study for each method and split (cell), whose trials are trained together.
 
-Trials are asked for in rounds. The trials and folds of a round, for all cells that are tuned side by side, form stacks.
-The objective of a trial is the mean over the folds of its score. Only training rows are used.
+Trials are drawn in rounds. All fits of a round are trained together: its trials, on all folds, of all cells that are
+tuned side by side. The objective of a trial is its mean score over the folds. Only training rows are used.
 """
 
 import itertools
@@ -32,15 +32,15 @@ ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are st
 
 
 class Diverged(ArithmeticError):
-    """Training or prediction gave numbers that are not finite, or are absurd."""
+    """Training or prediction gave numbers that are not finite, or absurdly large."""
 
 
 class Score(NamedTuple):
-    """Score of a fit on a part that is held out, or of a trial.
+    """Score of a fit on held-out rows, or of a trial.
 
     Attributes:
-        value: Score, which is minimised; NaN where there is none.
-        flaw: Why there is no finite value; "" if unknown.
+        value: The score, which is minimised; NaN if there is none.
+        flaw: Reason why there is no finite value; "" if unknown.
     """
 
     value: float
@@ -49,14 +49,14 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of a study.
+    """The result of a hyper-parameter search.
 
     Attributes:
         hparams: Hyper-parameters of the best trial.
-        score: Score of the best trial; None where nothing was tried.
-        n_trials: Trials in all.
-        n_failed: Trials without a usable score.
-        seconds: Wall-clock time of all rounds, including those before an interruption; None where nothing was tried.
+        score: Score of the best trial; None if there were no trials.
+        n_trials: Number of trials.
+        n_failed: Number of trials without a usable score.
+        seconds: Wall-clock time of all rounds, including those before an interruption; None if there were no trials.
     """
 
     hparams: dict[str, float]
@@ -67,20 +67,20 @@ class Tuned:
 
 
 class Search:
-    """The study of one cell, which resumes from its file after an interruption.
+    """The hyper-parameter search of one cell, which resumes from its file after an interruption.
 
-    A trial's hyper-parameters depend on `seed`, its number and, unless search is random, the earlier rounds. An
-    interrupted study therefore goes on from its last complete round, and ends as it would have without the
-    interruption. A trial fails if its score is not finite, or absurd.
+    A trial's hyper-parameters depend on `seed`, its number and, unless search is random, the scores of earlier rounds.
+    An interrupted search therefore continues after its last complete round, and has the same result as without the
+    interruption. A trial fails if its score is not finite, or absurdly large.
 
     Args:
         journal: File of the study; None to store nothing.
         space: Distributions by hyper-parameter.
-        protocol: Says how many trials there are, in which rounds, and the sampler.
+        protocol: Gives the number of trials, their rounds, and the sampler.
         seed: Seed of the trials.
 
     Raises:
-        bench.evaluation.tuning.storing.StudyNotStored: The file cannot be read or written, here or in `tell`.
+        bench.evaluation.tuning.storing.StudyNotStored: The file cannot be read or written, now or in `tell`.
     """
 
     def __init__(self, journal: Path | None, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
@@ -95,11 +95,11 @@ class Search:
 
     @property
     def n_asked(self) -> int:
-        """Number of trials so far."""
+        """Number of trials drawn so far."""
         return len(self._study.get_trials(deepcopy=False))
 
     def ask(self, start: int, end: int) -> list[optuna.Trial]:
-        """Return the trials of a round, from number `start` to before `end`."""
+        """Draw the trials of a round, number `start` to `end` - 1, and return them."""
         asked = []
         for number in range(start, end):
             seed = seed_of(self._seed, "trial", number) % 2**32  # the range of Optuna's random state
@@ -112,7 +112,7 @@ class Search:
         return asked
 
     def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[Score], seconds: float) -> None:
-        """Store a round: its trials, their scores, and their duration."""
+        """Store a finished round: its trials, their scores, and its duration in seconds."""
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score.value) and score.value < ABSURD_NMLL:
@@ -142,7 +142,7 @@ class Search:
 
 
 class Centred:
-    """Replaces a search by the middle of every range, on the range's scale, and the first of categorical choices."""
+    """Replacement of a search: takes the middle of every range, on the range's scale, and the first of choices."""
 
     def __init__(self, space: dict[str, BaseDistribution]):
         self._space = space
@@ -153,13 +153,15 @@ class Centred:
 
 
 class Round:
-    """Trials of some studies that are trained and scored together. The studies share its duration equally.
+    """A round: trials of some studies that are trained and scored together.
+
+    The duration of a round is divided equally between its studies.
 
     Args:
-        searches: The studies.
-        numbers: Numbers among them of those that take part.
-        start: The first trial of each.
-        end: One past its last.
+        searches: All studies.
+        numbers: Indices in `searches` of the studies that take part.
+        start: Number of the first trial, in each of these studies.
+        end: Number after the last trial.
     """
 
     def __init__(self, searches: Sequence[Search], numbers: Sequence[int], start: int, end: int):
@@ -168,14 +170,15 @@ class Round:
 
     @property
     def trials(self) -> list[tuple[int, int, dict[str, float]]]:
-        """The number of the study, the number of the trial and its hyper-parameters, for each trial."""
+        """For each trial, the number of its study, its own number, and its hyper-parameters."""
         return [(number, trial.number, trial.params) for number, asked in self._asked.items() for trial in asked]
 
     def tell(self, scores: Sequence[Score]) -> None:
         """Store the round in the studies.
 
         Args:
-            scores: Scores of the fits of all `trials`, those of a trial adjacent and equally many for each trial.
+            scores: Scores of the fits of all `trials`. Every trial has the same number of fits, and its scores are
+                adjacent.
         """
         seconds = (time.perf_counter() - self._started) / len(self._asked)
         n_fits = len(scores) // sum(map(len, self._asked.values()))
@@ -185,11 +188,13 @@ class Round:
 
 
 def rounds(searches: Sequence[Search], protocol: Protocol) -> Iterator[Round]:
-    """Yield the rounds that the studies of a job still need; the scores of a round must be added before the next.
+    """Yield the rounds that some studies still need.
+
+    A round's scores must be stored by `Round.tell` before the next round is drawn.
 
     Args:
         searches: The studies.
-        protocol: Says in which rounds trials are asked for.
+        protocol: Divides the trials into rounds.
     """
     for start, end in protocol.rounds():
         if due := [number for number, search in enumerate(searches) if search.n_asked < end]:
@@ -197,13 +202,13 @@ def rounds(searches: Sequence[Search], protocol: Protocol) -> Iterator[Round]:
 
 
 def mean_score(of_folds: Sequence[Score]) -> Score:
-    """Return the score of a trial, the mean over its folds, with the first reason why one has none."""
+    """Return the score of a trial: the mean over its folds, and the first reason, if any, why a fold has no score."""
     flaws = (score.flaw for score in of_folds if score.flaw)
     return Score(float(np.mean([score.value for score in of_folds])), next(flaws, ""))
 
 
 def n_combinations(space: Mapping[str, BaseDistribution]) -> int | None:
-    """Return the number of points of a space of choices, or None if it has a range of numbers."""
+    """Return the number of points of a search space that consists of choices only, or None if it contains a range."""
     searched = [distribution for distribution in space.values() if not distribution.single()]
     choices = [_choices(distribution) for distribution in searched]
     return math.prod(map(len, choices)) if all(choices) else None

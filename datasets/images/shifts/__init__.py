@@ -1,4 +1,6 @@
-"""Shifted test images: corrupted, rotated, translated. Imports `shared.seeds` and `shared.schema`.
+"""Shifted test images: corrupted, rotated, translated.
+
+Imports allowed here: `shared.seeds` and `shared.schema`.
 
 >>> from lockstep_bench.datasets.images.shifts import SHIFTS
 >>> SHIFTS["gaussian_noise"].apply(images, severity=3, seed=0)  # uint8 (n, C, H, W), as `images`
@@ -12,13 +14,13 @@ published code, but single pixels differ:
 - Values are rounded to grey levels; the published code truncates them.
 - Blurs that the published code takes from OpenCV and ImageMagick are computed without the rounding of these libraries.
 
-The published severities are kept, although some are not ordered by difficulty. Glass blur also blurs from its third and
-fifth severity on, where the ones before only shuffle. Motion blur's third and fourth severities look alike. The first
-severity of elastic warps images most.
+The published severities are kept, although higher severities are not always harder. Glass blur blurs visibly only at
+its third and fifth severity; at the others it only shuffles pixels. Motion blur's third and fourth severities look
+alike. The first severity of the elastic transform warps images most.
 
 Frost is left out, because it needs photographs that cannot be shipped. That leaves 14 of the 15 corruptions. Three of
-the four extra ones are a family of their own, for runs that ask for all shifts. Spatter is left out: an edge detector
-and a distance transform of OpenCV draw its drops of water.
+CIFAR-10-C's four extra corruptions form a separate family, which is applied only if a run asks for all shifts. The
+fourth, spatter, is left out because it needs an edge detector and a distance transform of OpenCV.
 """
 
 from lockstep_bench.datasets.images.shifts.registry import SHIFTS

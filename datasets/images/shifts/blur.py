@@ -12,7 +12,7 @@ STEEPEST = 45  # largest angle of a motion from the horizontal, degrees
 def defocus_blur(
     images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]
 ) -> np.ndarray:
-    """Convolve with a disk; `level` is its radius and the sd of the Gaussian that softens its edge, pixels."""
+    """Convolve images with a soft disk; `level` is its radius and the sd of the Gaussian on its edge, in pixels."""
     radius, sd = level
     y, x = np.mgrid[-2:3, -2:3]
     soft = np.exp(-(np.array([1, 0, 1]) ** 2) / (2 * sd**2))
@@ -21,12 +21,12 @@ def defocus_blur(
 
 
 def gaussian_blur(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Convolve with a Gaussian of standard deviation `sd`, pixels."""
+    """Convolve images with a Gaussian of standard deviation `sd`, in pixels."""
     return _gaussian(images, sd)
 
 
 def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Shuffle neighbouring pixels between two blurs; `level` is the blurs' sd (pixels) and the number of shuffles.
+    """Blur, shuffle neighbouring pixels, and blur again; `level` is the blurs' sd (pixels) and the number of shuffles.
 
     At each shuffle a pixel takes the value of itself or of its left, upper or upper left neighbour, with equal
     probability. The published code intends to exchange two pixels, but copies one over the other.
@@ -45,12 +45,12 @@ def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequenc
 
 
 def motion_blur(images: np.ndarray, level: tuple[int, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Blur along a line of random direction; `level` is `radius` and `sd` of `smeared`."""
+    """Blur images along a line of random direction; `level` is (`radius`, `sd`) of `smeared`, in pixels."""
     return smeared(images, *level, np.array([generator.uniform(-STEEPEST, STEEPEST) for generator in generators]))
 
 
 def zoom_blur(images: np.ndarray, percent: int, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Average the image and its magnifications by 0, 1, ..., `percent` per cent."""
+    """Average each image and its magnifications by 1, 2, ..., `percent` per cent."""
     total = sum(zoomed(images, 1 + step / 100) for step in range(percent + 1))
     return (images + total) / (percent + 2)
 
@@ -58,8 +58,8 @@ def zoom_blur(images: np.ndarray, percent: int, generators: Sequence[np.random.G
 def smeared(images: np.ndarray, radius: int, sd: float, angles: np.ndarray) -> np.ndarray:
     """Return images blurred by sum_i w_i x(p + i d), w_i ~ exp(-i^2 / (2 sd^2)), i = 0 to 2 radius.
 
-    Positions p + i d are rounded to whole pixels; a position outside takes the nearest pixel's value. This is the
-    motion blur of ImageMagick.
+    Positions p + i d are rounded to whole pixels; a position p + i d outside the image takes the nearest pixel's value.
+    ImageMagick's motion blur is defined in this way.
 
     Args:
         images: (n, C, H, W).

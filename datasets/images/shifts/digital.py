@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def contrast(images: np.ndarray, kept: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return m + kept (x - m), where m is the mean of each channel of each image."""
+    """Reduce contrast: return m + kept (x - m), where m is the mean of each channel of each image x."""
     mean = images.mean((2, 3), keepdims=True)
     flatter: np.ndarray = mean + kept * (images - mean)
     return flatter

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def gaussian_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return x + sd e with e ~ N(0, 1)."""
+    """Add Gaussian noise: return x + sd e with e ~ N(0, 1), for pixels x in [0, 1]."""
     shape = images.shape[1:]
     drawn = np.stack([generator.standard_normal(shape, np.float32) for generator in generators])
     noisy: np.ndarray = images + sd * drawn
@@ -14,13 +14,13 @@ def gaussian_noise(images: np.ndarray, sd: float, generators: Sequence[np.random
 
 
 def shot_noise(images: np.ndarray, photons: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return k / photons with k ~ Poisson(photons x): mean x, variance x / photons."""
+    """Replace each pixel x in [0, 1] by k / photons with k ~ Poisson(photons x): mean x, variance x / photons."""
     pairs = zip(generators, images, strict=True)
     return np.stack([generator.poisson(photons * x) for generator, x in pairs]).astype(np.float32) / photons
 
 
 def speckle_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return x + x sd e with e ~ N(0, 1)."""
+    """Add noise in proportion to each pixel x in [0, 1]: return x + x sd e with e ~ N(0, 1)."""
     noisy: np.ndarray = images + images * (gaussian_noise(images, sd, generators) - images)
     return noisy
 

@@ -1,4 +1,4 @@
-"""All shifts by name. The levels of the corruptions are those of CIFAR-10-C."""
+"""All shifts of test images by name. The severities of the corruptions are those of CIFAR-10-C."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -17,13 +17,13 @@ Change = Callable[[np.ndarray, Any, Sequence[np.random.Generator]], np.ndarray]
 
 @dataclass(frozen=True)
 class Shift:
-    """A way in which test images differ from training images.
+    """A shift: a way in which test images are changed so that they differ from training images.
 
     Attributes:
         name: key in `SHIFTS`.
         title: name for display.
         family: key of `shared.schema.SHIFT_FAMILIES`; shifts of a family are averaged and plotted together.
-        levels: severity -> parameters of `change`.
+        levels: parameters of `change` for each severity.
         change: function that changes the images.
     """
 
@@ -35,7 +35,7 @@ class Shift:
 
     @property
     def severities(self) -> tuple[int, ...]:
-        """Severities in increasing order, in the unit of the family."""
+        """Severities in increasing order, in the unit of the family, such as degrees for rotations."""
         return tuple(self.levels)
 
     def apply(self, images: np.ndarray, severity: int, seed: int, rows: np.ndarray | None = None) -> np.ndarray:

@@ -11,7 +11,7 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue (IT
 
 
 class Snow(NamedTuple):
-    """Parameters of a severity of `snow`.
+    """Parameters of `snow` at one severity.
 
     Attributes:
         mean: mean brightness of the layer of flakes, before thresholding.

@@ -1,1 +1,4 @@
-"""The tables and figures of the papers, each as runs of suites: one TOML file per paper. Imports nothing else."""
+"""Published tables and figures, with the runs that replicate each of them: one TOML file per paper.
+
+Imports allowed here: nothing else of this project.
+"""

@@ -1,7 +1,8 @@
-"""Entries: each table and figure of a paper, with what is run for it and what the paper claims. Imports nothing heavy.
+"""Entries: each is a table or figure of a paper, with the runs that replicate it and the claims to test.
 
-The TOML files of this folder hold them: the key `paper`, which equals `source` in `leaderboards/data/published.csv`,
-and tables `[[entry]]` with the attributes of `Entry`, `[[entry.run]]` of `Run` and `[[entry.claim]]` of `Claim`.
+The TOML files in this folder hold the entries: the key `paper`, which equals `source` in
+`leaderboards/data/published.csv`, and tables `[[entry]]` with the attributes of `Entry`, `[[entry.run]]` of `Run` and
+`[[entry.claim]]` of `Claim`.
 """
 
 import tomllib
@@ -16,13 +17,13 @@ SUITE = "papers"  # name under which `run_all.py --suite` runs entries
 
 @dataclass(frozen=True)
 class Run:
-    """Cells of one protocol.
+    """Runs of some methods on some data sets under one protocol.
 
     Attributes:
-        suite, preset: where the protocol starts from.
-        methods, datasets: names.
+        suite, preset: names of the suite and of its preset, whose protocol `settings` changes.
+        methods, datasets: names of the methods and data sets.
         splits: the splits, written as in `--splits`; "" for those of the preset.
-        settings: fields of `shared.protocol.Protocol` that differ.
+        settings: fields of `shared.protocol.Protocol` that differ from the preset, with their values.
         hparams: hyper-parameters that are fixed, as in `--hparam`.
     """
 
@@ -37,11 +38,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A published time, compared as a ratio because machines differ.
+    """A published time that is compared as a ratio to another method's time, because machines differ.
 
     Attributes:
-        measured: column that is measured here.
-        over: method whose time divides the others'.
+        measured: column of our results that holds the time.
+        over: method whose time the other methods' times are divided by.
     """
 
     measured: str
@@ -50,16 +51,16 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper without a number: a metric of one method is `relation` that of another, or a value.
+    """A statement of a paper that compares a metric of one method with another method's metric, or with a value.
 
     Attributes:
         text: the claim in our words, with its section.
-        metric: column of a row, or key of its diagnostics.
-        left: method.
+        metric: name of the metric: a column of the results, or a key of their diagnostics.
+        left: method whose metric the statement is about.
         relation: "below", "above", or "within" `margin` of each other.
         right: method that `left` is compared with; "" for `value`.
         value: number that `left` is compared with.
-        margin: largest difference of "within".
+        margin: largest difference that counts as "within".
         datasets: data sets on which the claim is tested; all of the entry by default.
     """
 
@@ -78,20 +79,20 @@ class Entry:
     """A table or figure of a paper.
 
     Attributes:
-        paper: title; `source` in published.csv.
-        name: name on the command line.
-        table: `table` in published.csv, or "Figure 3", "Section 4.2" where nothing is published in numbers.
-        title: what the table or figure shows, in a line.
+        paper: title of the paper; the column `source` in published.csv.
+        name: name of the entry on the command line.
+        table: the column `table` in published.csv, or "Figure 3", "Section 4.2" if no numbers are published.
+        title: what the table or figure shows, in one line.
         protocol: the paper's protocol, in a few sentences.
-        departures: every way in which the runs depart from it; "" for none.
-        same_rows_as: another entry whose runs provide the rows of this one too; "" for none.
-        unavailable: why the entry is not run on two cores, with the estimated cost; "" if it is run.
-        test: test that checks the entry if rows cannot, as a path from the repository's root; "" for none.
+        departures: all differences between the runs and the paper's protocol; "" for none.
+        same_rows_as: another entry whose runs also provide the results for this one; "" for none.
+        unavailable: why the entry cannot be run on two cores, with the estimated cost; "" if it can.
+        test: test that checks the entry if results cannot, as a path from the repository's root; "" for none.
         runs: runs of the entry.
-        of: published methods that the entry covers; by default all of the table.
-        methods, datasets, metrics: name in published.csv -> our name, where the two differ.
+        of: published methods that the entry covers; by default all methods in the table.
+        methods, datasets, metrics: name in published.csv -> name in this project, where the two differ.
         ratios: published times that are compared as ratios, by metric.
-        claims: statements without a number.
+        claims: statements that compare methods without a published number.
     """
 
     paper: str
@@ -113,12 +114,12 @@ class Entry:
 
     @property
     def rows(self) -> str:
-        """Name of the entry whose rows serve this one: `preset` in those rows."""
+        """Name of the entry whose results this one uses; it is the value of `preset` in these results."""
         return self.same_rows_as or self.name
 
     @property
     def command(self) -> str:
-        """Command that makes the rows, or that runs the test."""
+        """Command that makes the results of this entry, or that runs its test."""
         return (
             f"python -m pytest {self.test}" if self.test else f"python run_all.py --suite {SUITE} --preset {self.rows}"
         )
@@ -126,12 +127,12 @@ class Entry:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return all entries, paper by paper."""
+    """Return all entries, grouped by paper."""
     return read(sorted(Path(__file__).parent.glob("*.toml")))
 
 
 def read(paths: Sequence[Path]) -> tuple[Entry, ...]:
-    """Return the entries of TOML files."""
+    """Return the entries in TOML files."""
     papers = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
     return tuple(_entry(paper["paper"], table) for paper in papers for table in paper["entry"])
 

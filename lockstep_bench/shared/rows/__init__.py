@@ -1,1 +1,4 @@
-"""Files of rows: written at once, sealed, read and checked. Imports `shared.schema`."""
+"""Result files (Parquet), one row per result: atomic writing, checksums, reading and checking.
+
+Imports allowed here: `shared.schema`.
+"""

@@ -1,4 +1,4 @@
-"""Files that are complete or absent."""
+"""Atomic writing of files: a file is either complete or absent."""
 
 import os
 from contextlib import suppress
@@ -8,10 +8,10 @@ from pathlib import Path
 def write_atomically(content: bytes, path: Path) -> None:
     """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure.
 
-    No link is followed: what is at either place is replaced.
+    Links are not followed: whatever is at either path is replaced.
 
     Raises:
-        OSError: The file cannot be written; `filename` says where, also for a full disk.
+        OSError: The file cannot be written, for example because the disk is full; `filename` is its path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")  # fixed, so that a killed process leaves one file at most

@@ -1,4 +1,4 @@
-"""Rows of Parquet files that were checked to be results. Others are refused, with the reason."""
+"""Reading of Parquet files with a check that they hold results; other files are refused with a reason."""
 
 import json
 import re
@@ -24,12 +24,12 @@ SHARE = 1000  # files that justify another process, which takes about a second t
 
 
 class Read(NamedTuple):
-    """Rows of files.
+    """The rows of several files, and the files that are not results.
 
     Attributes:
-        table: All rows, in the order of the files; its texts are dictionaries (`encoded`).
-        lengths: The number of rows of each file; 0 for those that are not results.
-        refused: The reason why a file is not a result, by its place in the list.
+        table: All rows, in the order of the files; texts are dictionary-encoded (`encoded`).
+        lengths: The number of rows of each file; 0 for files that are not results.
+        refused: The reason why a file is not a result, by the file's index in the list of paths.
     """
 
     table: pa.Table
@@ -42,13 +42,15 @@ class _NotAResult(Exception):
 
 
 def read_files(paths: Sequence[Path], schema: pa.Schema, columns: Collection[str] | None = None) -> Read:
-    """Return the rows of files, read on all cores: a file of one row takes 2 to 3 ms, mostly to set up columns.
+    """Return the rows of files, which are read in parallel on all cores.
+
+    A file of one row takes 2 to 3 ms, mostly to set up columns.
 
     Args:
         paths: The files.
-        schema: Their columns.
-        columns: Those of the columns that are needed; None for all. Those that tell results from other files are
-            returned, too. Of files that carry their digest, no others are read.
+        schema: The columns that the files should have.
+        columns: Names of the needed columns; None for all. Columns that show whether a file holds results are always
+            returned too. From files with a checksum, only these columns are read.
     """
     if columns is not None:
         checked = {field.name for field in schema if not field.nullable} | JSON_OBJECTS | {"status", "schema_version"}
@@ -70,7 +72,7 @@ def read_files(paths: Sequence[Path], schema: pa.Schema, columns: Collection[str
 
 
 def read_share(paths: Sequence[Path], schema: pa.Schema) -> Read:
-    """Return the rows of files, read by this process."""
+    """Return the rows of files, read by this process; `read_files` calls it for each share of the files."""
     tables: dict[int, pa.Table] = {}
     refused: dict[int, str] = {}
     for place, path in enumerate(paths):

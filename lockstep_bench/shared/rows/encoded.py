@@ -1,4 +1,4 @@
-"""Tables whose texts are dictionaries: a protocol or a search space that 100,000 rows share is held once."""
+"""Tables with dictionary-encoded texts: a text that 100,000 rows share is held in memory once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,13 +11,13 @@ PYTHON_TEXT = pd.StringDtype("python", na_value=np.nan)
 
 
 def encoded(table: pa.Table) -> pa.Table:
-    """Return a table whose text columns are dictionary-encoded, each in one piece."""
+    """Return the table with every text column dictionary-encoded, as a single chunk."""
     columns = [_encoded(column.combine_chunks()) for column in table.columns]
     return pa.table(columns, names=table.column_names)
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of encoded tables of the same columns, one after the other, as one encoded table."""
+    """Return one encoded table with the rows of several encoded tables of the same columns, one after the other."""
     filled = [table for table in tables if len(table)] or tables[:1]
     if len(filled) == 1:
         return filled[0]
@@ -25,7 +25,7 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def values(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column as Python's own; equal texts of an encoded column are one object."""
+    """Return the values of a column as Python objects; equal texts of an encoded column are the same object."""
     whole = column.combine_chunks()
     dictionary = pa.types.is_dictionary(whole.type)
     listed: list[Any] = _texts(whole, None).tolist() if dictionary else whole.to_pylist()
@@ -33,9 +33,9 @@ def values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table as a frame, whose texts are Python's own strings; equal ones of a column are one object.
+    """Return a table as a data frame; equal texts of a column are the same Python string.
 
-    Columns without any number share one array: a row of a table lacks most metrics.
+    Columns without any value share one array, because most metrics do not apply to a given task.
     """
     columns: dict[str, Any] = {}
     nothing = np.full(len(table), np.nan)

@@ -1,9 +1,9 @@
-"""Parquet files that hold a digest of their own bytes, so that damage is noticed and never read as a number.
+"""Parquet files that contain a checksum of their own bytes, so that damage is noticed and not read as a number.
 
-The metadata at the end of a file name its number of bytes and a SHA-256, which is computed with its own digits replaced
-by zeros. All other programs read these files as usual. Files that another program wrote anew, such as pyarrow, which
-copies the metadata, have another number of bytes and are read without this check. Pages also have checksums, for
-readers of a few columns.
+The metadata at the end of a file give its number of bytes and a SHA-256, computed with its own digits replaced by
+zeros. Other programs can read these files as usual. If another program writes such a file anew and copies the metadata,
+as pyarrow does, the number of bytes differs; the file is then read without this check. Parquet's own checksums of pages
+protect readers of a few columns.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ MANY_BYTES = 1_000_000  # of a file with many rows, which share texts
 
 
 class Damaged(Exception):
-    """A file is not a Parquet file, or not as it was written; the message says which."""
+    """A file is not a Parquet file, or its bytes have changed since it was written; the message says which."""
 
 
 def sealed(table: pa.Table, **options: Any) -> bytes:
-    """Return a table as a Parquet file that holds its own digest.
+    """Return the bytes of a Parquet file that holds a table and a checksum of itself.
 
     Args:
-        table: The table, whose own metadata are not stored.
+        table: The table; its metadata are not stored.
         options: See `pyarrow.parquet.ParquetWriter`.
     """
     content = pa.BufferOutputStream()
@@ -43,15 +43,15 @@ def sealed(table: pa.Table, **options: Any) -> bytes:
 
 
 def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
-    """Return the table of a Parquet file, without its metadata.
+    """Return the table in a Parquet file, without its metadata, after a check of the file's checksum.
 
     Args:
-        content: The file.
-        schema: Columns that are needed. Of a file with a digest, no others are read, and texts of many rows come as
-            dictionaries. None for all columns.
+        content: The bytes of the file.
+        schema: Columns that are needed; None for all. From a file with a checksum only these are read, and texts of
+            many rows are dictionary-encoded.
 
     Raises:
-        Damaged: It cannot be read, or its digest is that of other bytes.
+        Damaged: The file cannot be read, or its checksum does not match its bytes.
     """
     found = DIGEST.match(content, max(content.rfind(MARK), 0))
     has_digest = found is not None and found[2] == _size_of(content)

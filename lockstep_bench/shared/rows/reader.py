@@ -1,10 +1,10 @@
-"""Reader of a results folder: finds the files that are results, and returns their rows. Imports no torch.
+"""Reader of a results folder OUT: finds the files that are results, and returns their rows. Imports no torch.
 
-A file deep below OUT/cells is one cell, and its place is the cell's key. A file at the top of OUT/cells may hold many
-cells, as published results do.
+A cell is the result of one method on one split of a data set. A file in a subfolder of OUT/cells holds one cell, and
+its path is the cell's key. A file directly in OUT/cells may hold many cells, as published results do.
 
-Opening ten thousand small Parquet files takes half a minute. `shared.rows.rows_cache` therefore keeps their rows in
-the user's cache folder.
+Opening ten thousand small Parquet files takes half a minute. `shared.rows.rows_cache` therefore keeps their rows in the
+user's cache folder.
 """
 
 import os
@@ -23,25 +23,25 @@ from lockstep_bench.shared.schema import CELLS, LONGER, TIMINGS, cell_key
 
 
 class Rows(NamedTuple):
-    """Rows of a folder beside the cells, and its files that are not results, with the reason."""
+    """The rows in OUT/timings or OUT/longer, and the files there that cannot be read, with the reason."""
 
     table: pa.Table
     unreadable: dict[Path, str]
 
 
 class CellFiles:
-    """The files under OUT/cells at the time of construction.
+    """The result files under OUT/cells, found when the object is made, for a results folder OUT.
 
     Args:
         out: The results folder.
-        cached: True to take rows of files that were read before from the user's cache folder.
+        cached: Whether rows of files that were read before come from the user's cache folder.
         columns: Columns that are needed, besides those that identify a cell; None for all.
 
     Attributes:
-        unreadable: Files that are not read as results, with the reason, in the order of their names.
-        passed_over: Links, and what is neither a file nor a folder, with the reason. They are not followed, opened,
-            renamed or removed.
-        leftovers: Files that a killed process had not finished.
+        unreadable: Files that cannot be read as results, with the reason, in the order of their names.
+        passed_over: Links, and entries that are neither files nor folders, with the reason. They are not followed,
+            opened, renamed or removed.
+        leftovers: Unfinished files of processes that were killed.
     """
 
     def __init__(self, out: Path, *, cached: bool = True, columns: Collection[str] | None = None) -> None:
@@ -75,7 +75,7 @@ class CellFiles:
 
     @property
     def encoded(self) -> pa.Table:
-        """The needed columns of all cells, texts as dictionaries: published ones first, then by file name."""
+        """The needed columns of all cells, with dictionary-encoded texts: published cells first, then by file name."""
         if self._added:
             self._rows = joined([self._rows, self._selected(self._separate(self._added)[1])])
             self._added.clear()
@@ -83,7 +83,7 @@ class CellFiles:
 
     @property
     def table(self) -> pa.Table:
-        """`encoded` with the types of `shared.schema.CELLS`."""
+        """The needed columns of all cells, with the types of `shared.schema.CELLS`."""
         table = self.encoded
         return table.cast(pa.schema([CELLS.field(name) for name in table.column_names]))
 
@@ -93,13 +93,15 @@ class CellFiles:
         return dict(zip(_keys(self.encoded), values(self.encoded["status"]), strict=True))
 
     def add(self, path: Path, status: str) -> None:
-        """Add a cell that was stored in the file `path` with that status."""
+        """Note that a new cell was stored in the file `path` with this status."""
         name = path.relative_to(self._cells).as_posix()
         self.statuses[name.removesuffix(".parquet")] = status
         self._added.append(name)
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Rename unreadable files so that readers ignore them, and remove leftovers. Newer files stay as they are.
+        """Rename unreadable files so that readers ignore them, and remove leftovers.
+
+        Files that a newer version of this program wrote stay as they are.
 
         Returns:
             The new paths of the unreadable files, and the reasons.
@@ -111,7 +113,7 @@ class CellFiles:
 
     @property
     def newer(self) -> list[Path]:
-        """Files that a newer version of this program wrote."""
+        """The unreadable files that a newer version of this program wrote."""
         return [path for path, reason in self.unreadable.items() if reason.startswith(NEWER)]
 
     def _selected(self, rows: pa.Table) -> pa.Table:
@@ -143,12 +145,12 @@ class CellFiles:
 
 
 def read_timings(out: Path) -> Rows:
-    """Return the rows of `shared.schema.TIMINGS` under OUT/timings."""
+    """Return the rows under OUT/timings, of the schema `shared.schema.TIMINGS`, for the results folder `out`."""
     return _read_folder(out / "timings", TIMINGS)
 
 
 def read_longer(out: Path) -> Rows:
-    """Return the rows of `shared.schema.LONGER` under OUT/longer."""
+    """Return the rows under OUT/longer, of the schema `shared.schema.LONGER`, for the results folder `out`."""
     return _read_folder(out / "longer", LONGER)
 
 

@@ -1,10 +1,12 @@
-"""Rows of cells that were read before, in the user's cache folder.
+"""Cache of the rows of result files that were read before, in the user's cache folder.
 
-A row is found by the state of its file: device, inode, size, and the times of its last change. A file that was replaced
-has another inode. One that was written to has another time of its last change (ctime), which no program can set, unlike
-the time of modification. Nothing is taken from a results folder, which others may have filled. There is a Parquet file
-for each results folder, which carries a digest of its own; a damaged one is passed over. It may be deleted at any time.
-The environment variable BENCH_ROWS_CACHE names another folder.
+A cached row is used only while the state of its file is unchanged: device, inode, size and times of the last change. A
+file that was replaced has another inode. A file that was written to has another time of its last status change (ctime),
+which no program can set.
+
+The cache lies outside of results folders, which other people may have filled. It has one Parquet file per results
+folder, with a checksum; a damaged file is ignored. The files may be deleted at any time. The environment variable
+BENCH_ROWS_CACHE names another folder.
 """
 
 import os
@@ -30,11 +32,11 @@ VERSION = sha256(CELLS.append(STATE).to_string().encode()).hexdigest()[:8]  # of
 
 
 class Remembered:
-    """The rows of one results folder's files that were read before.
+    """The cached rows of one results folder's files.
 
     Args:
         out: The results folder.
-        columns: Columns that rows are returned with, among them `KEY`.
+        columns: Columns of the rows to return, among them `KEY`.
     """
 
     def __init__(self, out: Path, columns: Collection[str] = CELLS.names) -> None:
@@ -46,10 +48,10 @@ class Remembered:
         self._n_known = 0
 
     def rows(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
-        """Return the files that were read before and have not changed since, and their rows.
+        """Return those of the files that were read before and have not changed since, and their rows.
 
         Args:
-            names: Names below OUT/cells of files that hold one cell each.
+            names: Paths, relative to OUT/cells, of files that hold one cell each.
         """
         if len(names) < WORTHWHILE:
             return [], encoded(self._schema.empty_table())
@@ -63,7 +65,7 @@ class Remembered:
         return list(places), rows.select(self._schema.names).take(pa.array(places.values(), pa.int64()))
 
     def add(self, names: Sequence[str], rows: pa.Table) -> None:
-        """Remember the rows of further files, in all columns, if they are many. No failure to do so is an error."""
+        """Add the rows of further files, in all columns, to the cache, if they are many. Failures are ignored."""
         new = [place for place, name in enumerate(names) if name in self._states]
         if len(new) < max(WORTHWHILE, self._n_known // 10):  # each time, all are written
             return

@@ -1,4 +1,4 @@
-"""Files of Optuna studies: the trials of all complete rounds as JSON with a digest, written anew after each round."""
+"""Files of Optuna studies: all completed trials as JSON with a checksum, rewritten after each round of trials."""
 
 import json
 from hashlib import sha256
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def write_study(study: "Study", path: Path) -> None:
-    """Replace a file by a study whose trials are finished and have one search space.
+    """Write a study to a file, which is replaced. All trials must be finished and have the same search space.
 
     Raises:
-        OSError: The file cannot be written; it stays as it was.
+        OSError: The file cannot be written; an earlier version of it is kept.
     """
     from optuna.distributions import distribution_to_json
 
@@ -32,12 +32,12 @@ def write_study(study: "Study", path: Path) -> None:
 
 
 def read_study(path: Path) -> "Study":
-    """Return the study of a file, in memory: `study.trials` can be added to any other study of Optuna's.
+    """Return the study in a file as an in-memory Optuna study.
 
     Raises:
         FileNotFoundError: There is no file.
-        OSError: It cannot be read.
-        ValueError: It holds no study, or not as it was written.
+        OSError: The file cannot be read.
+        ValueError: The file holds no study, or has changed since it was written.
     """
     import optuna
     from optuna.distributions import json_to_distribution

@@ -1,4 +1,4 @@
-"""Calibration errors, uniformity of the PIT and risk against coverage, from arrays. Imports `shared.schema`.
+"""Measures of uncertainty from arrays: calibration errors, uniformity of the PIT, risk-coverage curves.
 
-Nothing here imports torch, so pages compute the same numbers as evaluations.
+Evaluations and result pages use the same functions, so no module imports torch. Imports allowed here: `shared.schema`.
 """

@@ -1,8 +1,8 @@
 """Calibration errors that a perfectly calibrated classifier with the same predictions would have.
 
-A calibration error of finitely many points is above 0 by chance. Its distribution under calibration is known: labels
-are drawn from the predicted probabilities (consistency resampling, Bröcker and Smith 2007; as a test of calibration,
-Vaicenavicius et al. 2019).
+On finitely many points, a calibration error is above 0 by chance even for a calibrated classifier. Its distribution
+under calibration follows by drawing labels from the predicted probabilities (consistency resampling, Bröcker and Smith
+2007; as a test of calibration, Vaicenavicius et al. 2019).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ SEED = 0
 
 
 def calibrated_errors(probabilities: np.ndarray) -> dict[str, float]:
-    """Return the mean of each calibration error over `DRAWS` draws of the labels from the probabilities (n, C).
+    """Return the mean of each calibration error when labels are drawn from the probabilities (n, C), `DRAWS` times.
 
     Returns:
         `ece_null`, `ece_equal_mass_null`, `ece_20_null` and `ece_classwise_null`; and `ece_null_95`, the 95 % quantile

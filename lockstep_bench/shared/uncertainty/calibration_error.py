@@ -28,7 +28,7 @@ def ece(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> fl
 
 
 def ece_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece` of these confidences as a function of `correct`."""
+    """Return `ece` as a function of `correct`, for fixed confidences (n,)."""
     bins = _equal_width(confidence, n_bins)
     return lambda correct: _weighted_gap(bins, correct - confidence, n_bins)
 
@@ -36,8 +36,8 @@ def ece_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Error:
 def ece_interval(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles of `ece` over `RESAMPLES` bootstrap samples of the points.
 
-    The seed is fixed. The estimate `ece` is biased upwards by sampling noise, and its bootstrap replicates more so:
-    the interval of a well calibrated predictive can lie above its `ece`.
+    The seed is fixed. Sampling noise biases `ece` upwards, and its values on bootstrap samples even more. The interval
+    of a well calibrated predictive can therefore lie above its `ece`.
     """
     order = np.lexsort((correct, confidence))  # makes the result independent of the order of the points
     confidence, correct = confidence[order], correct[order]
@@ -53,11 +53,11 @@ def squared_debiased(confidence: np.ndarray, correct: np.ndarray, n_bins: int = 
     """Return the squared calibration error in the bins of `ece`, without the bias that sampling noise gives `ece`.
 
     It is sum_b (n_b / n) u_b with u_b = (mean g)^2 - (sample variance of g) / n_b, for the differences g = correct -
-    confidence of a bin's points. Its expectation is 0 for calibrated predictions, so that it may be negative. It is
-    the debiased estimator of Kumar et al. (2019, section 5), whose confidences are equal within a bin; g in the
-    place of `correct` keeps its expectation where they differ.
+    confidence of a bin's points. Its expectation is 0 for calibrated predictions, so it may be negative. This is the
+    debiased estimator of Kumar et al. (2019, section 5), which assumes equal confidences within a bin. With g in place
+    of `correct`, its expectation is right for unequal confidences too.
 
-    Bins with a single point, whose variance is unknown, are left out. NaN if no bin has two.
+    Bins with a single point, whose variance is unknown, are left out. The result is NaN if no bin has two points.
     """
     bins, gaps = _equal_width(without_nan(confidence, "confidences"), n_bins), correct - confidence
     count = np.bincount(bins, minlength=n_bins)
@@ -77,15 +77,15 @@ def ece_classwise(probabilities: np.ndarray, labels: np.ndarray, n_bins: int = N
     Nixon et al. 2019). A class that never occurs counts with its mean probability.
 
     Args:
-        probabilities: (n, C).
+        probabilities: (n, C), predicted class probabilities.
         labels: (n,), class numbers.
-        n_bins: B.
+        n_bins: B, number of bins.
     """
     return ece_classwise_of(probabilities, n_bins)(labels)
 
 
 def ece_classwise_of(probabilities: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece_classwise` of these probabilities as a function of the labels."""
+    """Return `ece_classwise` as a function of the labels, for fixed probabilities (n, C)."""
     n, n_classes = without_nan(probabilities, "probabilities").shape
     bins = _equal_width(probabilities, n_bins) + n_bins * np.arange(n_classes)  # numbered over all classes
     predicted = np.bincount(bins.ravel(), probabilities.ravel(), n_bins * n_classes)
@@ -99,18 +99,18 @@ def ece_classwise_of(probabilities: np.ndarray, n_bins: int = N_BINS) -> Error:
 
 
 def ece_equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
-    """Return sum_b (n_b / n) gap_b over B bins with equally many points (up to one), in the order of confidence."""
+    """Return the calibration error sum_b (n_b / n) gap_b over B bins of (nearly) equal size, sorted by confidence."""
     return ece_equal_mass_of(confidence, n_bins)(correct)
 
 
 def ece_equal_mass_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece_equal_mass` of these confidences as a function of `correct`."""
+    """Return `ece_equal_mass` as a function of `correct`, for fixed confidences (n,)."""
     bins, gaps = _equal_mass(confidence, n_bins)
     return lambda correct: _weighted_gap(bins, gaps(correct), n_bins)
 
 
 def ece_20(confidence: np.ndarray, correct: np.ndarray) -> float:
-    """Return the unweighted mean of gap_b over the non-empty ones of 20 bins with equally many points.
+    """Return the unweighted mean of gap_b over 20 bins with equally many points; empty bins are left out.
 
     The DirectUQ paper describes this estimate (section 6.3): "bins of the same size according to the confidence level",
     whose differences are averaged "among all bins".
@@ -119,7 +119,7 @@ def ece_20(confidence: np.ndarray, correct: np.ndarray) -> float:
 
 
 def ece_20_of(confidence: np.ndarray) -> Error:
-    """Return `ece_20` of these confidences as a function of `correct`."""
+    """Return `ece_20` as a function of `correct`, for fixed confidences (n,)."""
     bins, gaps = _equal_mass(confidence, 20)
     return lambda correct: float(np.abs(np.bincount(bins, gaps(correct)) / np.bincount(bins)).mean())
 

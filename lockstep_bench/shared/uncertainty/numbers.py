@@ -1,14 +1,14 @@
-"""A check that the measures of this room share."""
+"""Check for NaN, shared by the modules of `shared.uncertainty`."""
 
 import numpy as np
 
 
 def without_nan(values: np.ndarray, name: str) -> np.ndarray:
-    """Return the values.
+    """Return the values after a check that none is NaN.
 
     Args:
         values: any shape.
-        name: name of the values, in the plural.
+        name: name of the values in the plural, for the error message.
 
     Raises:
         ValueError: A value is NaN.

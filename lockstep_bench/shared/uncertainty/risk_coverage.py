@@ -1,7 +1,7 @@
-"""Risk against coverage: the loss on the points that a predictive is most certain of.
+"""Risk-coverage curves: the loss on the points that a predictive is most certain about.
 
-Points are accepted in the order of their uncertainty: at coverage k / n, the k most certain ones. Points of equal
-uncertainty share what is left of k equally, which is the expectation over random orders among them.
+At coverage k / n, the k most certain of n points are accepted. Points of equal uncertainty are accepted in random
+order, and the loss is the expectation over this order.
 """
 
 import numpy as np
@@ -10,17 +10,17 @@ from lockstep_bench.shared.uncertainty.numbers import without_nan
 
 
 def generalised_risk(uncertainty: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """Return the losses of the k accepted points summed and divided by n, for k = 1, ..., n: (n,).
+    """Return the generalised risk, the summed loss of the k most certain points divided by n, for k = 1, ..., n: (n,).
 
     For the loss 1{wrong} it is the probability of a silent failure: that a point is accepted and wrong (Traub et al.
     2024). Divided by the coverage k / n it is the selective risk, the mean loss of the accepted points.
 
     Args:
-        uncertainty: (n,), any increasing function of it.
-        loss: (n,).
+        uncertainty: (n,), uncertainty of each point; only the order of its values matters.
+        loss: (n,), loss at each point.
 
     Raises:
-        ValueError: A value is NaN, or there is no point.
+        ValueError: A value is NaN, or the arrays are empty.
     """
     n = len(without_nan(loss, "losses"))
     if not n:
@@ -40,16 +40,16 @@ def aurc(uncertainty: np.ndarray, loss: np.ndarray) -> float:
 
 
 def augrc(uncertainty: np.ndarray, loss: np.ndarray) -> float:
-    """Return the area under the generalised risk-coverage curve (Traub et al. 2024), a line between its points.
+    """Return the area under the generalised risk-coverage curve (Traub et al. 2024), by the trapezoid rule.
 
-    For the loss 1{wrong} with an error rate r it is (1 - AUROC) r (1 - r) + r^2 / 2, where AUROC is that of detecting
-    wrong points by their uncertainty. Half the mean loss is that of an uncertainty without information.
-    Arguments and errors are those of `generalised_risk`.
+    For the loss 1{wrong} with an error rate r it is (1 - AUROC) r (1 - r) + r^2 / 2, with the AUROC of detecting wrong
+    points by their uncertainty. An uninformative uncertainty gives half the mean loss. Arguments and errors are those
+    of `generalised_risk`.
     """
     risk = generalised_risk(uncertainty, loss)
     return float(risk.mean() - risk[-1] / (2 * len(risk)))
 
 
 def coverage(n: int) -> np.ndarray:
-    """Return the coverages k / n, (n,)."""
+    """Return the coverages k / n for k = 1, ..., n: (n,)."""
     return np.arange(1, n + 1) / n

@@ -1,9 +1,10 @@
 """A test that PIT values are uniform, and its simultaneous band around their distribution function.
 
-The number R_z of n independent uniform values that are at most z is binomial(n, z). The test takes the smallest of the
-two-sided binomial p values at z = 1/K, ..., (K - 1)/K, so that all parts of the distribution count alike (Säilynoja et
-al. 2022). The Kolmogorov-Smirnov test hardly sees the tails, where overconfidence shows. The p value of the smallest
-one is exact: the increments of R are those of a Poisson process that is conditioned on its sum n.
+The number R_z of n independent uniform values that are at most z is binomial(n, z). The test statistic is the smallest
+of the two-sided binomial p values at z = 1/K, ..., (K - 1)/K, so that all parts of the distribution count alike
+(Säilynoja et al. 2022). The Kolmogorov-Smirnov test, in contrast, is weak in the tails, where overconfidence shows. The
+p value of this statistic is computed exactly: the increments of R have the distribution of a Poisson process,
+conditioned on the sum n.
 """
 
 from functools import lru_cache
@@ -23,7 +24,7 @@ def uniformity_p_value(pit: np.ndarray) -> float:
     """Return the p value of the hypothesis that the values (n,) are independent and uniform on [0, 1].
 
     Raises:
-        ValueError: A value is NaN or outside [0, 1], or there is none.
+        ValueError: A value is NaN or outside [0, 1], or the array is empty.
     """
     counts = _counts(pit)
     local = _local_p_values(len(pit))
@@ -32,15 +33,20 @@ def uniformity_p_value(pit: np.ndarray) -> float:
 
 
 def distribution(pit: np.ndarray) -> np.ndarray:
-    """Return the fraction of the values (n,) that are at most z, at each z of `POINTS`; errors as above."""
+    """Return the empirical distribution function of the values (n,) at each of `POINTS`.
+
+    Raises ValueError as `uniformity_p_value` does.
+    """
     return _counts(pit) / len(pit)
 
 
 @lru_cache(maxsize=64)
 def uniform_band(n: int, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the band that holds `distribution` of n uniform values everywhere with probability `level`.
+    """Return a simultaneous band for the empirical distribution function of n uniform values: its lower and upper ends.
 
-    The test rejects at 1 - level exactly where the distribution leaves the band at some point.
+    There is one pair of ends for each value in `POINTS`. With probability `level`, the distribution function lies
+    within the band at all points. The test of `uniformity_p_value` rejects at significance 1 - level if and only if it
+    leaves the band at some point.
     """
     local = _local_p_values(n)
     thresholds = np.unique(np.append(local, 0.0))

@@ -1,6 +1,6 @@
 """Rechecks: cells drawn, run again, and judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, cast
@@ -18,6 +18,7 @@ from lockstep_bench.leaderboards.wording.run_facts import revision
 FEWEST_SPLITS = 3  # that tell how much a number varies
 DEVIATIONS = 3  # standard deviations over splits
 SHARE = 0.1  # of the number, where there are fewer splits
+OTHER_SEEDS = 4  # that a cell is run with where that share is exceeded
 
 
 def recheck(
@@ -38,33 +39,42 @@ def recheck(
         try:
             again = run(row)
             codes.add(revision(again["code_revision"], again["code_dirty"]))
-            cells.append(judged(row, again, every))
+            cell = judged(row, again, every)
+            if cell.outcome == DIFFERENT and not _has_spread(_alike(row, every, cell.metric), row):
+                others = [run(row | {"seed": row["seed"] + place}) for place in range(1, OTHER_SEEDS + 1)]
+                cell = judged(row, again, every, others)
+            cells.append(cell)
         except NotRun as problem:
             cells.append(judged(row, problem, every))
         tell(cells[-1])
     return Recheck(datetime.now(UTC).isoformat(), ", ".join(sorted(codes)), len(every), seed, tuple(cells))
 
 
-def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame) -> Again:
+def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame, others: Sequence[Row] = ()) -> Again:
     """Return a kept row beside its repetition.
 
     The number is the first of `metrics.LEADS` that the row has. A repetition on the same kind of processor has the same
     bits, unless the code has changed them. Rounding can change which hyper-parameters are chosen, which is as another
     seed. How much a number varies with its seed is unknown, but no more than over the splits of a data set, whose
     seeds differ too: `DEVIATIONS` standard deviations of these are taken for noise. Where a method has fewer than
-    `FEWEST_SPLITS`, or splits are along features, each of which is another question, it is `SHARE` of the number.
+    `FEWEST_SPLITS`, or splits are along features, each of which is another question, it is `SHARE` of the number, or as
+    many standard deviations over the repetition and further ones with other seeds.
 
     Args:
         row: the kept row.
         new: its repetition, or why there is none.
         rows: the rows that it was drawn from, for the spread over splits.
+        others: repetitions with other seeds, where splits tell no spread.
     """
     metric = next((name for name in LEADS if not pd.isna(row[name])), LEADS[-1])
     kept = float(row[metric])
-    alike = [name for name in CELL if name not in ("split", "seed")]
-    values = rows.loc[(rows[alike] == [row[name] for name in alike]).all(axis=1), metric].dropna()
-    repeated = len(values) >= FEWEST_SPLITS and not splits_of(row["dataset"]).along_features
-    noise = DEVIATIONS * float(values.std()) if repeated else SHARE * abs(kept)
+    values = _alike(row, rows, metric)
+    if _has_spread(values, row):
+        noise = DEVIATIONS * float(values.std())
+    elif others and not isinstance(new, NotRun):
+        noise = DEVIATIONS * float(pd.Series([float(each[metric]) for each in (new, *others)]).std())
+    else:
+        noise = SHARE * abs(kept)
     again = None if isinstance(new, NotRun) or pd.isna(new[metric]) else float(new[metric])
     return Again(
         **{name: row[name] for name in CELL},
@@ -77,6 +87,17 @@ def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame) -> Again:
         outcome=NOT_RUN if isinstance(new, NotRun) else _outcome(kept, again, noise),
         problem=str(new) if isinstance(new, NotRun) else "",
     )
+
+
+def _alike(row: Row, rows: pd.DataFrame, metric: str) -> pd.Series:
+    """Return the numbers of the same method, data set and protocol on all splits."""
+    alike = [name for name in CELL if name not in ("split", "seed")]
+    return rows.loc[(rows[alike] == [row[name] for name in alike]).all(axis=1), metric].dropna()
+
+
+def _has_spread(values: pd.Series, row: Row) -> bool:
+    """Return whether numbers on several splits say how much one of them varies."""
+    return len(values) >= FEWEST_SPLITS and not splits_of(row["dataset"]).along_features
 
 
 def _outcome(kept: float, new: float | None, noise: float) -> str:

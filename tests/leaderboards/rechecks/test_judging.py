@@ -43,6 +43,23 @@ def test_splits_along_features_give_no_noise_estimate(cells):
     assert judged(table.iloc[0].to_dict(), again(table), table).noise == 0.1
 
 
+@pytest.mark.parametrize(
+    ("others", "outcome"), [((10.0, 30.0, 20.0, 40.0), WITHIN), ((30.8, 30.9, 31.0, 30.7), DIFFERENT)]
+)
+def test_other_seeds_tell_the_noise_where_splits_do_not(cells, others, outcome):
+    table = cells(*(split(number, 15.6, dataset="yacht-tail") for number in range(4)))
+    given = iter((30.8, *others))
+    ran = []
+
+    def run(row):
+        ran.append(row["seed"])
+        return row | {"nmll": next(given)}
+
+    (cell,) = recheck(table, 1, 0, run=run, tell=lambda cell: None).cells
+    assert cell.outcome == outcome
+    assert ran == [0, 1, 2, 3, 4]
+
+
 def test_distances_to_the_reference_are_compared_first(cells):
     table = cells({"nmll": 1.0, "rel_cov": 0.5})
     result = judged(table.iloc[0].to_dict(), again(table, nmll=9.0), table)

@@ -26,7 +26,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
         data_dir: data folder; see `datasets.data_dir`.
 
     Raises:
-        UnknownDataset: no set is registered under this name.
+        UnknownDataset: no data set is registered under this name.
         Unavailable: files are missing or differ from the published ones.
         BrokenDataset: the function that reads the data set fails, or its arrays contradict the data set's description.
     """

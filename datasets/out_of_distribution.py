@@ -75,7 +75,7 @@ def matched_labels(y: np.ndarray, name: str, like: str) -> tuple[np.ndarray, np.
         Rows int64 (n,), ascending, and labels (n,) with the dtype of y.
 
     Raises:
-        ValueError: the classes of a set are not known.
+        ValueError: the classes of a data set are not known.
     """
     for dataset in (name, like):
         if dataset not in CLASSES:

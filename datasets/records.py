@@ -114,7 +114,7 @@ class Dataset:
 
     @property
     def split_sha256(self) -> tuple[str, ...]:
-        """Hex digest of each split."""
+        """SHA-256 (hex) of the row numbers of each split."""
         return tuple(split.sha256 for split in self.splits)
 
 
@@ -231,8 +231,8 @@ class Source:
         n_splits: number of fixed splits; checked at loading.
         origin: who collected the data, and where they were published.
         licence: licence as stated by the publisher.
-        read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to
-            (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
+        read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to (x, y, splits, ood (n_ood,
+            P)) for a data set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
         split_scheme: how the splits are related, a key of `SPLIT_SCHEMES`; statistical tests over splits depend on it.
         rows_of: name of another data set that has the same rows and features, and differs only in its splits; "" if

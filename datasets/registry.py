@@ -104,8 +104,8 @@ def entry(name: str) -> Source:
         name: registered name of the data set.
 
     Raises:
-        UnknownDataset: no set is registered under this name.
-        BrokenDataset: the entry point of the set cannot be used.
+        UnknownDataset: no data set is registered under this name.
+        BrokenDataset: the data set's entry point cannot be used.
     """
     if known := _built_in().get(name) or _own().get(name):
         return known
@@ -122,7 +122,7 @@ def published(name: str) -> Published:
 
     Raises:
         UnknownDataset: nothing is registered under this name.
-        BrokenDataset: the entry point of the set cannot be used.
+        BrokenDataset: the data set's entry point cannot be used.
     """
     return WEIGHTS[name] if name in WEIGHTS else entry(name)
 

@@ -41,7 +41,7 @@ def fixed_splits(
 
 
 def held_out_splits(n_known: int, n_test: int, n_splits: int, seed: int, fraction: float = 0.1) -> tuple[Split, ...]:
-    """Return splits of a set with a published test part: all share that test part and differ in the validation rows.
+    """Return splits of a data set that share its published test part and differ in the validation rows.
 
     Split k validates on the last round(n_known * fraction) rows of the permutation of range(n_known) seeded by
     [seed, k], and trains on the others.

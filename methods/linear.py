@@ -42,10 +42,10 @@ class LinearPosterior(NamedTuple):
     """The Gaussian posterior of the weights, float64, for standardised targets.
 
     Attributes:
-        mean: (P,), m.
+        mean: (P,), posterior mean m of the weights.
         factor: (P, P), a square root of the covariance: S = factor factor^T.
-        prior_precision: (), alpha.
-        noise_precision: (), beta.
+        prior_precision: (), alpha, chosen by the evidence.
+        noise_precision: (), beta, chosen by the evidence.
     """
 
     mean: Tensor

@@ -46,12 +46,12 @@ class TimedFit:
 
     @property
     def network(self) -> MLP:
-        """The network of the fit."""
+        """The multilayer perceptron whose updates are timed."""
         return MLP(N_FEATURES, self.hidden, 2 if self.predicted_noise else 1)
 
     @property
     def task(self) -> Task:
-        """The task of the fit."""
+        """The regression task whose updates are timed."""
         likelihood = HeteroscedasticGaussian() if self.predicted_noise else Gaussian((0.01, 1.0))
         return Task("synthetic", likelihood, self.network)
 

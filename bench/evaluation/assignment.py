@@ -34,7 +34,7 @@ class Assignment:
         protocol: Budget of tuning and training.
         seeded: Numbers and seeds of the splits.
         device: The torch device that fits are trained on.
-        data_dir: Data folder for further sets; None for the default.
+        data_dir: Data folder for further data sets, such as OOD data sets; None for the default.
         stack_rows: Largest number of networks that are trained together.
     """
 

@@ -74,7 +74,7 @@ class Kind:
         return max([1, *fits]) * used.members if used.stackable else 0
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
-        """Return what else than data is missing to run a data set, and the remedy; None if nothing is missing."""
+        """Return what is missing, besides the data, to run a data set, and the remedy; None if nothing is missing."""
         return None
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:

@@ -129,7 +129,7 @@ def tables(
     Args:
         inside: pooled predictive at the n test points.
         y: (n,), class numbers.
-        ood: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
+        ood: group ("near" or "far") -> name of an OOD data set -> pooled predictive at its points.
     """
     labels, probabilities = classification.labels_of(inside, y), inside.probabilities.numpy()
     correct = probabilities.argmax(1) == labels

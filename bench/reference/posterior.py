@@ -36,8 +36,8 @@ class ReferencePosterior:
 def exact(part: Part, seed: int) -> ReferencePosterior:
     """Return the posterior of linear regression in closed form.
 
-    N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54). The prior of a bias is flat: its
-    entry of alpha I is zero.
+    The posterior is N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54). The prior of a
+    bias is flat: its entry of alpha I is zero.
 
     Args:
         part: Training rows and model.

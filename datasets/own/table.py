@@ -109,10 +109,11 @@ class Table:
         return (*words, *(("--splits-file", self.splits_file) if self.splits_file else ()))
 
     def source(self, command: tuple[str, ...] = ()) -> Source:
-        """Return the description of the data set under which the registry lists it.
+        """Return the description of this data set for the registry.
 
         Args:
-            command: see `Source`; () for a set that an installed package registers.
+            command: options of `run_all.py` that select the table (`Source.command`); () if an installed package
+                registers it.
         """
         return Source(
             name=self.name,

@@ -81,7 +81,7 @@ def catalogued(name: str) -> "Callable[[AnyMethod], AnyMethod]":
     """Return a class decorator that sets name, title and other class attributes from a method's entry in `cards.toml`.
 
     Args:
-        name: the method that the decorated class is when its constructor has its default arguments.
+        name: name of the method that the class gives with default constructor arguments.
     """
 
     def with_attributes(cls: "AnyMethod") -> "AnyMethod":

@@ -148,7 +148,7 @@ class Centred:
         self._space = space
 
     def best(self) -> Tuned:
-        """Return the middle of the space as a result without trials and without a score."""
+        """Return the middle of each range as the chosen hyper-parameters; the result has no trials and no score."""
         return Tuned({name: _middle(distribution) for name, distribution in self._space.items()}, None, 0, 0, None)
 
 

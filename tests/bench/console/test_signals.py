@@ -29,7 +29,7 @@ def test_signal_ends_run_with_its_exit_code(name, code, capsys):
 
 
 @posix
-def test_second_signal_ends_at_once():
+def test_second_signal_ends_the_run_at_once():
     with terminating():
         with pytest.raises(Terminated):
             signal.raise_signal(signal.SIGTERM)

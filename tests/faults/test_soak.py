@@ -34,7 +34,7 @@ def samples(out) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(("count", "kills"), [(300, 2), pytest.param(MANY, 6, marks=pytest.mark.slow, id="slow")])
-def test_random_kills_change_no_row_and_memory_stays_flat(tmp_path, count, kills):
+def test_random_worker_kills_change_no_result_or_memory(tmp_path, count, kills):
     out, moments = tmp_path / "r", Random(0)
     with (tmp_path / "log").open("w+") as log:
         for after in sorted(moments.sample(range(1, 30), kills)):

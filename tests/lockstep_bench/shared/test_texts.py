@@ -5,13 +5,13 @@ import pytest
 from lockstep_bench.shared.texts import capped, visible
 
 
-def test_control_and_direction_characters_are_spelled_out():
+def test_control_and_direction_characters_are_escaped():
     assert visible("a\u202eb\u200f") == "a\\u202eb\\u200f"
     assert visible("line\nline\x00\x1b[2J") == "line\nline\\u0000\\u001b[2J"
     assert visible("Müller 模型") == "Müller 模型"
 
 
-def test_lone_surrogates_are_spelled_out():
+def test_lone_surrogates_are_escaped():
     assert visible(b"caf\xe9.csv".decode(errors="surrogateescape")) == "caf\\udce9.csv"
 
 

@@ -22,7 +22,7 @@ def log_posterior(problem, hparams, weights, batch):
 
 
 @pytest.mark.parametrize("method", [SVGD(4), RepulsiveEnsemble(4)], ids=lambda method: method.name)
-def test_update_follows_the_published_direction(method, problem, hparams, batches):
+def test_svgd_update_follows_the_published_direction(method, problem, hparams, batches):
     batch, noise = batches(1), LiveNoise(torch.Generator().manual_seed(0), torch.float64)
     particles = method.init(problem, noise).particles
     pairs = [(a - b).norm() for number, a in enumerate(particles) for b in particles[:number]]
@@ -47,7 +47,7 @@ def test_update_follows_the_published_direction(method, problem, hparams, batche
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 190])
-def test_median_equals_numpys(count):
+def test_kernel_bandwidth_median_equals_numpy(count):
     numbers = torch.randn(count, generator=torch.Generator().manual_seed(count), dtype=torch.float64)
     assert float(median_of(numbers)) == np.median(numbers)
     ties = (2 * numbers).round()

@@ -19,7 +19,7 @@ def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def test_matrix_product_uses_rounded_factors():
+def test_mixed_precision_product_rounds_its_factors():
     network, x = MLP(5, (), 3, bias=False), drawn(7, 5)
     weights = drawn(network.dim, seed=1)
     x_short, weights_short = (one.bfloat16().double() for one in (x, weights))
@@ -47,7 +47,7 @@ def test_only_inner_layers_use_low_precision(norm):
     torch.testing.assert_close(found, network(weights, x), rtol=0.1, atol=0.1)
 
 
-def test_gradients_are_float32_and_close():
+def test_mixed_precision_gradients_are_float32_and_close():
     network, x = ConvNet((1, 8, 8), (4, 4), 3), drawn(20, 64)
     weights = drawn(network.dim, seed=1) / 5
     mixed = Mixed(network, torch.bfloat16)

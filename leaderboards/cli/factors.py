@@ -33,7 +33,7 @@ class Asked(NamedTuple):
         preset: name of the preset; "preset@hash" names one of several protocols that were run under the preset.
         metric: name of the metric.
         factor: the factor whose levels are ranked.
-        levels: levels to which the comparison is restricted, by factor; empty for all.
+        levels: allowed levels of posterior, network and noise model, in this order; empty for all.
         datasets: names of data sets; empty for all.
         reference: level that the differences of the others are taken to; "" for the default.
         each: whether to rank on each data set separately.

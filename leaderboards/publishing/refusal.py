@@ -2,4 +2,4 @@
 
 
 class PublishingRefused(Exception):
-    """Publishing would lose files or publish nothing; the message says what, and what to do about it."""
+    """Raised if publishing would overwrite foreign files or publish nothing; the message states the remedy."""

@@ -1,4 +1,4 @@
-"""Methods of the catalogue as parameters of tests that would say the same of some of them twice."""
+"""Parameters for tests of all methods, in which near-duplicates of another method are marked as slow."""
 
 from collections.abc import Iterable
 
@@ -24,10 +24,10 @@ KINDS = (
 
 
 def marks_of(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the mark `slow` if the method is a twin of another or takes long, else no mark."""
+    """Return the pytest mark `slow` if the method nearly duplicates another or takes long; else no mark."""
     return (pytest.mark.slow,) if name in TWINS | SLOW else ()
 
 
 def each_once(names: Iterable[str]) -> list:
-    """Return a parameter for each method; those of twins and of slow methods are slow."""
+    """Return a pytest parameter for each method; near-duplicates and slow methods are marked `slow`."""
     return [pytest.param(name, marks=marks_of(name), id=name) for name in names]

@@ -112,7 +112,7 @@ def test_evidence_of_a_linear_model_is_exact(structure):
 @pytest.mark.parametrize(
     ("structure", "task"), [("full", correlated), ("kron", correlated), ("diag", orthogonal)], ids=STRUCTURES
 )
-def test_fit_of_a_linear_model_ends_at_the_largest_evidence(structure, task):
+def test_linear_model_fit_maximises_the_evidence(structure, task):
     known = task(3, n_rows=40, alpha=1.0, beta=2.0)
     problem, x, y = linear(known.x, known.y)
     posterior = MarginalLaplace(structure).fit(problem, x, y, seed=0)

@@ -74,7 +74,7 @@ def test_dual_averaging_reaches_the_target_acceptance():
     assert float(length.average.exp()) == pytest.approx(-np.log(0.8), rel=0.02)
 
 
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model():
+def test_chains_sample_the_exact_linear_posterior():
     problem = strong_prior(0, dim=3)
     fits = problem.fit(Leapfrog(warmup=100, draws=500, steps=16), 200, 10, range(4), lr=3e-3)
     draws = problem.weight_samples(fits, 4 * 500).reshape(-1, 3)

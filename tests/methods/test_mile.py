@@ -100,7 +100,7 @@ def test_padded_rows_do_not_affect_mile(problem, full):
 
 
 @pytest.mark.parametrize(("options", "error"), [({}, 0.16), ({"first_error": 5e-4, "last_error": 5e-4}, 0.05)])
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model(options, error):
+def test_chains_sample_the_exact_linear_posterior(options, error):
     """The published energy error leaves a bias in three dimensions, which smaller steps take away."""
     problem = strong_prior(0, dim=3)
     fits = problem.fit(MILE(warmup=1000, draws=1000, thinning=20, **options), 200, 10, range(4), lr=3e-3)

@@ -85,7 +85,7 @@ def test_svgd_of_one_weight_has_the_posterior_variance():
     assert samples.var() == pytest.approx(exact.covariance[0, 0], rel=0.1)
 
 
-def test_estimated_density_of_a_repulsive_ensemble_has_the_posteriors_score():
+def test_repulsive_ensembles_density_has_the_posterior_score():
     # Where kde-WGD rests, the gradient of log sum_j k(theta, theta_j) at each particle is that of the posterior.
     problem = strong_prior(0)
     stack = problem.fit(RepulsiveEnsemble(6), lr=0.003, updates=6000, batch_size=len(problem.x))

@@ -87,7 +87,7 @@ def test_minibatch_gradient_noise_limits_the_step(problem, batches):
 
 
 @pytest.mark.parametrize("batch_size", [6, 15])
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model(batch_size):
+def test_chains_sample_the_exact_linear_posterior(batch_size):
     """Within 3 standard errors of a few hundred independent draws, which also hide what steps and minibatches bias."""
     problem = strong_prior(1)
     exact = problem.posterior()

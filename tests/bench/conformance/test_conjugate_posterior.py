@@ -133,7 +133,7 @@ class Students(MAP):
         return StudentT(torch.full_like(mean[:1], 5.0), mean[:1], variance[:1].sqrt())
 
 
-def test_weights_that_do_not_predict_normals_fail():
+def test_non_gaussian_predictions_fail_the_conjugate_check():
     assert "declare `weight_posterior = False`" in finding_of(Students()).detail
 
 
@@ -156,7 +156,7 @@ class TunesItsMomentum(MAP):
         return after._replace(weights=torch.lerp(after.weights, state.weights, problem.hparams.momentum)), reported
 
 
-def test_every_declared_hyper_parameter_is_supplied():
+def test_conjugate_check_supplies_every_declared_hyper_parameter():
     finding = finding_of(TunesItsMomentum())
     assert finding.passed, finding.detail
 

@@ -74,14 +74,14 @@ def test_methods_are_ordered_by_mean_rank(shown):
     assert order(text, "map", "vifa", "swag")[-1] == "map"
 
 
-def test_splits_along_features_show_median_and_worst(shown):
+def test_gap_and_tail_splits_show_median_and_worst(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 3.0, "vifa": 4.0}}, by_median=True)
     assert "median and worst over splits" in text
     assert order(text, "map", "vifa") == ["map", "vifa"]
     assert text.count("-7.00, 90.00*") == 2
 
 
-def test_the_lowest_mean_of_each_set_is_marked(shown):
+def test_lowest_mean_on_each_data_set_is_marked(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 0.3, "vifa": 0.4}})
     assert "1.00±0.10*" in text
     assert "0.30±0.10*" in text
@@ -101,7 +101,7 @@ def test_failed_methods_rank_last(shown):
     assert "(1 failed)" in text
 
 
-def test_many_data_sets_are_summarised_in_one_line_per_method(shown):
+def test_many_data_sets_are_summarised_per_method(shown):
     names = [f"set-{number:02d}" for number in range(30)]
     text = shown({name: {"map": 2.0, "vifa": 1.0} for name in names}, remark="still improving")
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}

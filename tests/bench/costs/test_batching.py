@@ -60,7 +60,7 @@ def test_gpu_workers_leave_memory_for_cuda_contexts(free, cores, workers):
     assert workers_per_device("cuda", free, cores, [(Need(100 * MIB, 8 * MIB), 4096)]) == workers
 
 
-def test_large_network_needs_room_for_one_fit():
+def test_large_network_job_needs_memory_for_one_fit():
     resnet = Need(1 * GIB, 10 * GIB)
     assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1)]) == 2  # 32 over 0.586 + 1 + 10
     assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1), (Need(0, GIB), 4096)]) == 1  # 150 small ones take 150
@@ -144,7 +144,7 @@ def test_large_networks_get_jobs_of_one_cell():
     assert [len(batch) for batch in batches(cells, "cpu", 1, full)] == [1, 1, 1]
 
 
-def test_jobs_combine_only_splits_of_one_method_and_data_set():
+def test_jobs_combine_cells_that_differ_only_in_split():
     splits = {"yacht": tuple(range(7)), "protein": (1,)}
     found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
     grouped = batches(found, "cpu", 2, full)

@@ -48,7 +48,7 @@ def test_invalid_cost_files_are_measured_again(kept, tmp_path, content):
 
 
 @pytest.mark.parametrize("value", ["x", math.nan, math.inf, -5, None])
-def test_impossible_costs_are_measured_again(kept, tmp_path, value):
+def test_implausible_stored_costs_are_measured_again(kept, tmp_path, value):
     (file,) = tmp_path.glob("*.json")
     file.write_text(json.dumps(COST._asdict() | {"seconds": value}))
     assert kept.kept(CELL) is None

@@ -136,7 +136,7 @@ def test_gpu_workers_share_memory_and_fill_their_stacks(plan):
     assert sorted({len(job.cells) for job in load.planned}) == [2, 9]
 
 
-def test_probes_are_made_once_per_method(plan):
+def test_cost_probes_run_once_per_method(plan):
     asked = []
 
     def measure(calibrations, wanted, workers):

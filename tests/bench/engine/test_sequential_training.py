@@ -189,7 +189,7 @@ def test_methods_see_annealed_and_full_learning_rates(data, monkeypatch):
     np.testing.assert_allclose(seen, [(0.5 * cosine(step, Plan(4, 1.0)), 0.5) for step in range(1, 5)], rtol=1e-6)
 
 
-def test_method_without_a_learning_rate_takes_any_schedule(data):
+def test_method_without_learning_rate_accepts_any_rate_schedule(data):
     rows = np.arange(25)
     fit = Fit(rows, {}, 0)
     fits = train_sequentially(
@@ -230,7 +230,7 @@ def test_mixed_precision_keeps_dtypes_and_nearly_the_numbers(data, name):
     torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.05)
 
 
-def test_on_update_counts_updates_of_all_fits(data):
+def test_progress_callback_counts_updates_of_all_fits(data):
     told = []
     train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, on_update=told.append)
     assert told == [1, 2, 3, 4, 5, 6]

@@ -142,7 +142,7 @@ def test_each_fit_sees_its_own_standardised_rows(data):
         torch.testing.assert_close(stack.posterior["scale"][number], y.std(correction=0))
 
 
-def test_updates_branch_on_phases(data):
+def test_updates_may_branch_on_training_phases(data):
     stack = train(data, fits(), Recorder(), updates=5)
     assert stack.posterior["late"].tolist() == [3, 3, 3, 3]
 

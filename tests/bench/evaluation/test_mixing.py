@@ -30,7 +30,7 @@ def test_constant_predictions_do_not_enter_r_hat():
     assert found["effective_draws"] == pytest.approx(float(effective_sample_size(varying).min()))
 
 
-def test_chains_on_a_linear_model_have_r_hat_near_one():
+def test_linear_model_chains_have_r_hat_near_one():
     problem = strong_prior(0, dim=3)
     fits = problem.fit(
         MILE(warmup=1000, draws=1000, thinning=20), 200, 10, range(4), lr=3e-3

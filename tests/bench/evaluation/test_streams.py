@@ -94,7 +94,7 @@ def test_all_estimators_see_the_same_stream():
 
 
 @pytest.mark.parametrize(("method", "name"), [("online-em-fa", FACTOR), ("batch-svd", FACTOR), ("online-em-fa", SGD)])
-def test_a_cell_beside_others_equals_the_same_cell_alone(method, name):
+def test_stream_results_do_not_depend_on_other_cells(method, name):
     outcomes = run(method, name=name, splits=(0, 1, 2))
     beside, alone = (
         np.array([*zip(*outcome.tables["curves"].to_pydict().values(), strict=True)])

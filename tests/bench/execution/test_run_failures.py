@@ -107,7 +107,7 @@ def test_missing_data_set_fails_the_cell_with_remedy(tmp_path):
     assert "python -m datasets fetch yacht" in row["error"]
 
 
-def test_failure_of_a_job_fails_all_cells_with_known_facts(job, monkeypatch):
+def test_failed_job_fails_all_cells_with_known_facts(job, monkeypatch):
     monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
     for outcome in run(side_by_side(job("map", 0), job("map", 1))):
         assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")

@@ -186,7 +186,7 @@ def test_resumed_tuning_study_gives_the_same_trials(job, monkeypatch):
 @pytest.mark.parametrize(
     ("limits", "updates"), [({"max_updates": 7}, 7), ({"max_updates": 7, "max_minibatches": 8}, 2)]
 )
-def test_update_budgets_ignore_minibatches_per_update(job, monkeypatch, limits, updates):
+def test_limit_of_updates_ignores_minibatches_per_update(job, monkeypatch, limits, updates):
     seen = []
 
     def watched(method, task, data, fits, schedule, **others):

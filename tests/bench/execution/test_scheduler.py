@@ -137,7 +137,7 @@ def test_out_of_memory_cells_are_retried_alone(attempts, row):
     assert {worker for _, worker, _ in seen.seen[5:]} == {"one"}
 
 
-def test_out_of_memory_retries_train_a_quarter_of_the_fits(attempts, monkeypatch):
+def test_out_of_memory_retries_use_a_quarter_stack(attempts, monkeypatch):
     made = attempts(s0=[FAILED | {"error_class": "MemoryError"}], s1=[FAILED])
     rows = {}
 

@@ -223,7 +223,7 @@ def test_output_streams_are_restored_before_each_call(child, calls, code):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_forked_copy_that_returns_does_not_reply(child, calls):
+def test_forked_copy_of_a_child_does_not_reply(child, calls):
     assert child.call(calls.return_twice, 0.2) != child.call(calls.dwell, 0.5)
     assert child.call(calls.add, 1, 2) == 3
 
@@ -276,7 +276,7 @@ def test_unpicklable_return_values_are_reported(child, calls):
         (("leave", 3), "SystemExit", "ended by itself, with exit code 3"),
     ],
 )
-def test_death_of_a_child_is_reported_with_signal_and_log(child, calls, call, name, said):
+def test_child_death_is_reported_with_signal_and_log(child, calls, call, name, said):
     with pytest.raises(Died, match=said) as death:
         child.call(getattr(calls, call[0]), *call[1:])
     assert death.value.name == name

@@ -102,7 +102,7 @@ def test_symbolic_link_in_place_of_timing_is_redone(results, result, stored, tmp
     assert due(results, cells) == [CELL]
 
 
-def test_warm_up_cells_store_nothing(results, result, stored):
+def test_warm_up_cells_store_no_times(results, result, stored):
     stored((CELL, {}))
     warm_up = replace(CELL, seed=1)
     timings = Timings(results, [CELL])
@@ -176,6 +176,6 @@ def test_tolerance_for_numbers_near_zero_is_absolute(result, before, now, alike)
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
-def test_nonfinite_numbers_equal_themselves(result, value):
+def test_equal_nonfinite_results_count_as_equal(result, value):
     assert differences(result(nmll=value).row, result(nmll=value).row) == []
     assert differences(result(nmll=value).row, result(nmll=1.0).row) != []

@@ -73,7 +73,7 @@ def test_without_fetch_nothing_is_downloaded(tmp_path, monkeypatch):
     assert (here, server.asked) == ([], [])
 
 
-def test_broken_data_set_plug_in_is_reported_with_its_reason(tmp_path, monkeypatch):
+def test_broken_data_set_plug_in_is_reported(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("odd",))
     answer = datasets.Availability("broken", "it cannot be imported", "repair it")
     monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)

@@ -48,7 +48,7 @@ def test_flagged_splits_run_only_if_requested_by_number():
     assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
 
 
-def test_block_folds_need_splits_along_a_feature():
+def test_block_folds_require_gap_or_tail_splits():
     blocks = {"changes": {"fold_kind": "block"}}
     with pytest.raises(InvalidRequest, match=r"yacht has no splits along a feature .*set fold_kind=random"):
         plan.check_folds(request(**blocks), ["yacht"])

@@ -36,7 +36,7 @@ def test_second_runs_error_names_the_lock_holder(tmp_path):
             pass
 
 
-def test_lock_of_a_killed_run_is_free(tmp_path):
+def test_killed_run_releases_its_lock(tmp_path):
     with held_by_another(tmp_path):
         pass
     assert (tmp_path / HOLDER).exists()

@@ -120,7 +120,7 @@ def test_stacked_online_fit_equals_single_vector_by_vector_fit(cls):
         np.testing.assert_allclose(estimate.covariance, state.normal().covariance(), rtol=1e-9)
 
 
-def test_online_em_keeps_the_sufficient_statistics_of_the_whole_stream():
+def test_online_em_accumulates_sufficient_statistics_of_whole_stream():
     stream = vectors()
     averages = Averages(*fitted(OnlineEMFitting, stream)._state[:6])
     running = stream.cumsum(1) / torch.arange(1, T + 1)[:, None]

@@ -112,7 +112,7 @@ def test_stationary_covariance_of_sgd_solves_the_lyapunov_equation(monkeypatch):
     np.testing.assert_allclose(iterates.mean(0), minimum, atol=0.01)
 
 
-def test_pre_training_ends_near_the_least_squares_solution_without_weight_decay():
+def test_pre_training_ends_near_unregularised_least_squares():
     # Started from there, the first iterates at a tiny rate have gone nowhere yet.
     stream = streams(SGD, [0, 1], lr=1e-9)
     for iterates, x, y in zip(taken(stream, 1), stream._x.numpy(), stream._y.numpy(), strict=True):

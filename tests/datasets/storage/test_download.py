@@ -196,7 +196,7 @@ def test_redirect_away_from_https_is_not_followed(base_url, location):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_fetch_refuses_a_redirect_from_a_tls_server_to_http(tmp_path, tiny, web, monkeypatch):
+def test_fetch_refuses_redirects_from_https_to_http(tmp_path, tiny, web, monkeypatch):
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     names = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1")

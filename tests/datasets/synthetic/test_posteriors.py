@@ -21,13 +21,13 @@ def test_splits_are_distinct_reproducible_draws(name):
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
-def test_inputs_have_unit_variances_and_a_covariance_of_a_half(name):
+def test_inputs_have_unit_variance_and_covariance_one_half(name):
     x = datasets.load(name).x
     np.testing.assert_allclose(np.cov(x.T), [[1, 0.5], [0.5, 1]], atol=5 / np.sqrt(len(x)))
 
 
 @pytest.mark.parametrize("draw", [posteriors.draw_linear, posteriors.draw_released])
-def test_linear_targets_have_the_noise_and_weights_of_the_prior(draw):
+def test_linear_targets_follow_prior_weights_and_noise(draw):
     weights, noise = [], []
     for seed in range(60):
         x, y = draw(seed, 200)

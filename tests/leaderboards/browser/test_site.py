@@ -68,7 +68,7 @@ def test_filters_hide_rows_and_update_the_url(visit):
     assert "?" not in page.url
 
 
-def test_search_of_two_words_finds_both_methods(visit):
+def test_search_for_two_names_finds_both_methods(visit):
     page = visit(ENERGY)
     search, count = page.locator("[data-filter=method]"), page.get_by_role("status").first
     search.fill("mfvi map")
@@ -108,7 +108,7 @@ def test_data_set_page_shows_the_chosen_metric(visit):
     assert shown() == ["NMLL"]
 
 
-def test_cell_details_show_splits_settings_and_command(visit):
+def test_run_details_show_splits_settings_and_command(visit):
     page = visit(SUITE)
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()
     page.wait_for_url(f"**/{ENERGY}#*")

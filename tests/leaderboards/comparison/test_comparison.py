@@ -195,13 +195,13 @@ def test_printed_comparison_report_has_every_section(run):
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
 
 
-def test_two_empty_results_are_not_comparable(cells):
+def test_two_empty_result_sets_are_not_comparable(cells):
     found = compare(cells(), cells())
     assert not found.comparable
     assert not found.anything
 
 
-def test_rows_of_an_earlier_engine_are_reported(cells):
+def test_results_of_an_older_engine_are_reported(cells):
     old = cells(*({"split": split, "nmll": 1.0, "execution": None} for split in range(3)))
     new = cells(*({"split": split, "nmll": 1.0} for split in range(3)))
     assert compare(old, new).notes == ["3 cells of the old results are of an engine from before native loops"]

@@ -12,7 +12,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 
-def test_each_file_is_one_cell(folder):
+def test_each_result_file_holds_one_cell(folder):
     out = folder({"split": 0, "nmll": 1.0}, {"split": 1, "nmll": 2.0})
     results = read_results(out)
     assert sorted(results.cells["nmll"]) == [1.0, 2.0]

@@ -21,7 +21,7 @@ def test_best_method_is_always_on_scale():
     assert low < -50
 
 
-def test_infinite_values_are_off_the_scale():
+def test_infinite_values_are_printed_beside_an_arrow():
     svg = dot_plot([GOOD, DotRow("map", [2.4, np.inf], np.inf, np.nan, [])], "NMLL")
     assert "→ ∞" in svg
     assert "nan" not in svg.lower()

@@ -38,7 +38,7 @@ def test_with_few_splits_noise_is_ten_percent(cells, new, outcome):
     assert judged(table.iloc[0].to_dict(), again(table, nmll=new), table).outcome == outcome
 
 
-def test_splits_along_features_give_no_noise_estimate(cells):
+def test_gap_and_tail_splits_give_no_noise_estimate(cells):
     table = cells(*(split(number, 10.0**number, dataset="yacht-gap") for number in range(4)))
     assert judged(table.iloc[0].to_dict(), again(table), table).noise == 0.1
 
@@ -111,7 +111,7 @@ def test_recheck_command_prints_and_stores_the_outcome(folder, monkeypatch, new,
     assert len(json.loads((out / "rechecks.json").read_text())) == 1
 
 
-def test_folder_without_cells_to_draw_is_refused(folder):
+def test_recheck_refuses_a_folder_without_drawable_results(folder):
     said = CliRunner().invoke(app, ["recheck", str(folder(split(0, 1.0, execution=None)))])
     assert said.exit_code == 2
     assert "no cell to draw" in said.stderr

@@ -144,7 +144,7 @@ def test_splits_missing_one_level_are_dropped(cells):
     assert {row.n_splits for row in each.values()} == {2}
 
 
-def test_failure_in_one_combination_is_a_failure_of_the_level(cells):
+def test_failure_in_one_combination_fails_the_level(cells):
     rows = full(lambda *key: float(key[2] == "predicted"))
     worst = next(row for row in rows if row["method"] == "mile" and "likelihood" in row["protocol"])
     worst |= {"status": "diverged", "nmll": None}
@@ -172,7 +172,7 @@ def test_coverage_is_not_averaged_over_combinations(cells):
         effects(table_of(cells, *[row | {"coverage_90": 0.9} for row in rows], metric="coverage_90"), "noise")
 
 
-def test_intervals_cover_known_effects_in_95_per_cent_of_simulations(cells):
+def test_factor_intervals_cover_true_effects_at_95_percent(cells):
     """Effects vary from data set to data set, and results are noisy; `mile` lacks constant noise."""
     truth = {"posterior": -0.7, "network": 0.3, "noise": 0.4}
     pairs = {"posterior": ("map", "mile"), "network": ("50", "16-16"), "noise": ("constant", "predicted")}

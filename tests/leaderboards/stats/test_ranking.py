@@ -244,7 +244,7 @@ def test_ties_share_ranks_and_stay_undecided(cells):
     assert [(row.mean_rank, row.verdict, row.p_best) for row in ranking.rows] == [(1.5, "undecided", 0.5)] * 2
 
 
-def test_no_cells_give_an_empty_ranking(cells):
+def test_empty_results_give_an_empty_ranking(cells):
     assert rank(cells({"nmll": None}), "uci", "paper", "nmll").rows == []
     with pytest.raises(ValueError, match="no direction"):
         rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
@@ -258,7 +258,7 @@ def test_decided_ranks_require_no_further_splits(cells):
     assert all(0 < row.verdict_detectable < 0.1 for row in ranking.values())
 
 
-def test_open_ranks_state_the_splits_that_would_decide_them(cells):
+def test_undecided_ranks_state_how_many_splits_decide(cells):
     """Two data sets can tell no method from another, whatever their values; six are the fewest that could."""
     values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
     ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))

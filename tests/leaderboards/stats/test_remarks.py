@@ -72,7 +72,7 @@ def test_remarks_are_counted_over_data_sets(cells):
     assert over_datasets(summary, "nmll", ["a"]) == {"map": IMPROVING}
 
 
-def test_rows_from_before_native_loops_are_marked(cells):
+def test_results_older_than_compiled_loops_are_marked(cells):
     table = cells(cell(method="map", split=0, nmll=1.0, execution=None), cell(method="map", split=1, nmll=1.0))
     assert said(table) == {"map": EARLIER}
     assert said(cells(cell(status="failed", execution=None), cell(split=1, nmll=1.0)))["vifa"] == ""

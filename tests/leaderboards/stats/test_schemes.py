@@ -21,7 +21,7 @@ def rows_of(dataset: str, splits=UNFLAGGED, metric="nmll", scale=1.0) -> list[di
     ]
 
 
-def test_splits_along_features_are_ranked_by_medians(cells):
+def test_gap_and_tail_splits_are_ranked_by_medians(cells):
     along = cells(*rows_of("yacht-gap"), *rows_of("kin8nm-gap"))
     first, second = rank(along, "uci-gap", "paper", "nmll").rows
     assert [(row.method, row.mean_rank) for row in (first, second)] == [("swag", 1), ("map", 2)]
@@ -30,13 +30,13 @@ def test_splits_along_features_are_ranked_by_medians(cells):
     assert [row.method for row in rank(random, "uci-gap", "paper", "nmll").rows] == ["map", "swag"]
 
 
-def test_splits_along_features_use_median_ratios(cells):
+def test_gap_and_tail_splits_use_median_ratios(cells):
     rows = cells(*rows_of("yacht-gap", metric="crps"), *rows_of("kin8nm-gap", metric="crps", scale=100))
     (swag, _) = rank(rows, "uci-gap", "paper", "crps").rows
     assert swag.difference == pytest.approx(np.median(np.divide(SWAG, MAP)) - 1)
 
 
-def test_flagged_splits_are_neither_ranked_nor_summarised(cells):
+def test_splits_without_a_real_gap_are_not_ranked(cells):
     rows = cells(*rows_of("yacht-gap", splits=(0, 1, 2, 3, 4)))
     assert sorted(without_flagged(rows)["split"].unique()) == [0, 1, 2, 3]
     ranking = rank(rows, "uci-gap", "paper", "nmll")

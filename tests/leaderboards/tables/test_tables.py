@@ -40,7 +40,7 @@ def test_table_shows_means_errors_marks_and_missing_cells(small):
     assert found["map"][1] == "–"
 
 
-def test_splits_along_features_show_median_and_worst(cells):
+def test_gap_and_tail_splits_show_median_and_worst(cells):
     values = {0: 1.0, 1: 1.1, 2: 1.2, 3: 1.3, 5: 90.0}
     rows = [{"suite": "uci-gap", "dataset": "yacht-gap", "split": k, "nmll": value} for k, value in values.items()]
     text = markdown(tables(cells(*rows)))
@@ -94,7 +94,7 @@ def test_caption_states_metric_n_protocol_seed_and_code(small):
     assert "Mean rank" not in caption
 
 
-def test_one_split_has_no_error_and_no_test(cells):
+def test_single_split_has_no_standard_error_or_test(cells):
     text = markdown(tables(cells({"method": "a", "nmll": 1.0}, {"method": "b", "nmll": 2.0})))
     assert "the value over n = 1 test split." in text
     assert "Too few splits to test differences" in text

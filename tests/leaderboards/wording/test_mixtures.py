@@ -20,7 +20,7 @@ def test_note_groups_data_sets_by_preset():
     assert Mixture("So it is").sentence == "So it is."
 
 
-def test_note_says_that_rows_of_other_data_are_left_out(cells):
+def test_note_reports_dropped_rows_of_different_data(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
     assert said(cells(*old, new)) == [
@@ -28,7 +28,7 @@ def test_note_says_that_rows_of_other_data_are_left_out(cells):
     ]
 
 
-def test_note_says_that_rows_of_other_splits_are_left_out(cells):
+def test_note_reports_dropped_rows_of_different_splits(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
     assert sentence.startswith("Split rows x (2 cells) used")

@@ -16,11 +16,11 @@ def test_lone_surrogates_are_escaped():
 
 
 @pytest.mark.parametrize("length", [99, 100])
-def test_short_text_is_kept_whole(length):
+def test_short_text_is_not_shortened(length):
     assert capped("x" * length, 100) == "x" * length
 
 
-def test_long_text_keeps_both_ends():
+def test_long_text_is_shortened_in_the_middle():
     text = "begin" + "x" * 1_000_000 + "end"
     short = capped(text, 100)
     assert len(short) <= 100

@@ -82,7 +82,7 @@ def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:
     return (normal.transform(basis[:, :k], basis[:, k:]) - normal.mean).T
 
 
-def test_sampling_map_has_exact_covariance(normal):
+def test_linear_sampling_map_has_exact_covariance(normal):
     root = linear_map(normal)
     torch.testing.assert_close(root @ root.T, normal.covariance())
 

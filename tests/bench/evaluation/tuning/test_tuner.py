@@ -96,7 +96,7 @@ def test_last_tpe_round_has_the_remaining_trials(journal, trials):
     assert list(chain(*objective.rounds)) == list(range(trials))
 
 
-def test_random_search_never_looks_at_scores_but_tpe_does(undisturbed, journal):
+def test_random_search_ignores_scores_and_tpe_uses_them(undisturbed, journal):
     mirrored = {number: -score for number, _, score, _ in undisturbed["tpe"][1]}
     for sampler, looks in (("random", False), ("tpe", True)):
         path = journal.with_name(sampler)
@@ -133,7 +133,7 @@ def test_bayesian_optimisation_finds_the_minimum(optimised):
 
 
 @pytest.mark.parametrize("bad", [math.nan, 1e5])
-def test_a_diverged_trial_does_not_mislead_bayesian_optimisation(journal, bad):
+def test_diverged_trial_does_not_mislead_bayesian_optimisation(journal, bad):
     tuned = run(journal, "gp", Objective(scores={1: bad}), trials=GP_TRIALS)
     assert tuned.score < 0.1
 
@@ -189,7 +189,7 @@ def test_centre_sampler_takes_the_middle_of_each_range():
     assert list(Protocol(sampler="centre").rounds()) == []
 
 
-def test_score_of_a_trial_is_the_mean_over_its_folds():
+def test_trials_score_is_the_mean_over_its_folds():
     assert mean_score([Score(1.0), Score(2.0), Score(6.0)]) == (3, "")
 
 

@@ -84,7 +84,7 @@ def test_scheduler_address_dropping_packets_is_reported(firewall, monkeypatch):
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 64, b""])
-def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
+def test_server_that_is_no_dask_scheduler_is_refused(greeting, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 2)
 
     class Other(socketserver.BaseRequestHandler):

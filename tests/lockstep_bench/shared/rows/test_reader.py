@@ -278,7 +278,7 @@ def test_equal_texts_are_held_in_memory_once(tmp_path):
     assert own.nbytes < 200 * size.n_rows
 
 
-def test_files_of_several_schemas_keep_their_order(tmp_path):
+def test_files_of_different_schemas_keep_their_order(tmp_path):
     for split in range(4):
         schema = CELLS.remove(CELLS.get_field_index("kl")) if split % 2 else CELLS
         write(file_of(tmp_path, replace(CELL, split=split)), [row_of(replace(CELL, split=split))], schema)

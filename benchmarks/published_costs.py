@@ -62,5 +62,5 @@ PUBLISHED = (
 
 
 def published(method: str) -> list[PublishedCost]:
-    """Return the published costs of a method."""
+    """Return the training costs that papers report for a method."""
     return [cost for cost in PUBLISHED if method in cost.methods]

@@ -107,7 +107,7 @@ def speed(
         Literal["gaussian", "heteroscedastic"], typer.Option(help="Constant or predicted noise, of stacks.")
     ] = "gaussian",
 ) -> None:
-    """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
+    """Measure microseconds per update of one network, alone and stacked; with --network, the cost relative to SGD."""
     _check(network, stacks, execution, against, device, threads)
     if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")

@@ -1,4 +1,4 @@
-"""The error that publishing raises."""
+"""The exception that publishing raises if it would overwrite foreign files or publish nothing."""
 
 
 class PublishingRefused(Exception):

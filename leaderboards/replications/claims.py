@@ -53,7 +53,7 @@ class ClaimTest(NamedTuple):
 
 
 class JudgedClaim(NamedTuple):
-    """A claim and its tests, one per data set."""
+    """A claim of a paper and its tests, one per data set."""
 
     claim: Claim
     tests: tuple[ClaimTest, ...]

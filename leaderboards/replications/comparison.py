@@ -62,7 +62,7 @@ class Compared(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return "agrees", "differs", "undecided" or `NOT_COMPARED`."""
+        """Return the verdict on the two numbers: "agrees", "differs", "undecided" or `NOT_COMPARED`."""
         return self.judgement.verdict if self.judgement else NOT_COMPARED
 
     @property

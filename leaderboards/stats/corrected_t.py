@@ -94,8 +94,9 @@ class Mean(NamedTuple):
 def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
     """Return the mean of differences (n,) with its interval.
 
-    The interval is NaN with fewer than two differences, with an infinite one, and with an unknown ratio. Differences
-    that are equal but for rounding have the standard error 0.
+    `ratio` is n_test / n_train of the splits, or 0 if the differences are independent. The interval is NaN with fewer
+    than two differences, with an infinite one, and with an unknown ratio. Differences that are equal up to rounding
+    have the standard error 0.
     """
     (mean,) = corrected_means(differences[None], ratio)
     return mean

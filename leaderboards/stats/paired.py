@@ -43,12 +43,12 @@ class Paired(NamedTuple):
 
     @property
     def methods(self) -> list[str]:
-        """Names in alphabetical order."""
+        """Names of the methods in alphabetical order."""
         return list(self.observed.columns)
 
     @property
     def datasets(self) -> list[str]:
-        """Names in alphabetical order."""
+        """Names of the data sets in alphabetical order."""
         return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
 
     def failures(self, method: str) -> dict[str, list[int]]:

@@ -36,7 +36,7 @@ class Predictions(NamedTuple):
 
 
 def read(path: Path) -> Predictions | None:
-    """Return the first rows of a Parquet file of predictions, or None if it cannot be read."""
+    """Return the predictions at the first points of a Parquet file, or None if it cannot be read."""
     if not os.path.isfile(path):  # reading a pipe would wait for ever
         return None
     try:

@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
 
 
 def thinned(predictions: Predictions) -> pa.Table:
-    """Return at most `MOST_POINTS` test points and as many OOD points, evenly spaced, as a table of `SCHEMA`."""
+    """Return predictions at up to `MOST_POINTS` evenly spaced test points and as many OOD points, columns `SCHEMA`."""
     points = np.sort(np.concatenate([_spaced(np.flatnonzero(predictions.ood == ood)) for ood in (False, True)]))
     y, ood = predictions.y[points], predictions.ood[points]
     columns: dict[str, np.ndarray | pa.Array | list[int] | None] = dict.fromkeys(SCHEMA.names)

@@ -13,9 +13,9 @@ class Wins(NamedTuple):
     """Win rates of all pairs of methods.
 
     Attributes:
-        rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the
-            two share no data set.
-        n_datasets: methods x methods, the data sets with a split that both were run on.
+        rates: methods x methods, the fraction of comparisons that the row's method wins against the column's; NaN on
+            the diagonal, and where the two share no data set.
+        n_datasets: methods x methods, the number of data sets with a split that both were run on.
         overall: mean of each method's row of `rates`.
     """
 

@@ -43,7 +43,7 @@ class TableEntry(NamedTuple):
 
     @property
     def decimals(self) -> int:
-        """Number of decimals to print."""
+        """Number of decimals with which the mean and its standard error are printed."""
         return decimals_for(self.mean, self.stderr)
 
     @property
@@ -108,7 +108,7 @@ class LayoutTable(NamedTuple):
         return any(entry.n_failed for entry in self.entries.values())
 
     def remark(self, entry: TableEntry) -> str:
-        """Return the qualification of a number, such as "n = 18, 2 failed"; "" for most."""
+        """Return what qualifies the number of an entry, such as "n = 18, 2 failed"; "" for most."""
         fewer = f"n = {entry.n}" if 0 < entry.n < self.n_splits else ""
         return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "", entry.outlier)))
 

@@ -23,12 +23,12 @@ def select(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return the rows whose suite, preset, data set and method are among the given names; no names keep all.
+    """Return the rows whose suite, preset, data set and method are among the given names; empty lists keep all.
 
     The name of a preset selects all its protocols: "paper" also selects "paper@aaaaaaaa".
 
     Raises:
-        NoSuchResults: No row has one of the names, or no row has the names together.
+        NoSuchResults: A name occurs in no row, or no row has the names together.
     """
     whole = cells["preset"].str.split("@").str[0]
     columns = {

@@ -42,7 +42,7 @@ class Block:
 
     @property
     def decimals(self) -> list[str]:
-        """Decimal numbers of the text, as they are printed."""
+        """Decimal numbers that occur in the text of the block, as they are printed."""
         return DECIMAL.findall(NO_NUMBERS.sub(" ", self.text))
 
     @property
@@ -54,7 +54,7 @@ class Block:
 
 
 def blocks(path: Path) -> list[Block]:
-    """Return the blocks of a file."""
+    """Return the blocks (paragraphs, tables, indented code) of a Markdown file."""
     found: list[Block] = []
     headings: tuple[str, ...] = ()
     for part in _parts(path.read_text(encoding="utf-8")):

@@ -6,8 +6,8 @@ tested with fewer than two common splits, where the data or the splits differ, a
 rows. A cell is one method on one split of a data set, under one preset and seed.
 
 All p-values are adjusted together by Holm's method. If nothing changed but noise, the probability that any number is
-reported as moved is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in only
-one set has moved, whatever the test.
+reported as changed is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in
+only one set counts as changed, whatever the test.
 
 Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
 Where they do not, some source of randomness is not seeded; these cells are listed separately. Two cells have the same

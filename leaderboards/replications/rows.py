@@ -107,7 +107,7 @@ class ReplicationRows:
         return {split: sum(of_seeds) / len(of_seeds) for split, of_seeds in sorted(values.items())}
 
     def part(self, suite: str, dataset: str, method: str) -> RunPart | None:
-        """Return the counts of a method's splits on a data set; None if none was run."""
+        """Return how many splits of a method on a data set are planned, were run, and failed; None if none was run."""
         cells = self._part(suite, dataset, method)
         if not cells:
             return None

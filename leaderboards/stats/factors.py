@@ -281,7 +281,7 @@ def _notes(
 
 
 def combination_of(factor: str, level: str, others: tuple[str, str]) -> str:
-    """Return the name of a combination, such as "mile · 16-16 · predicted".
+    """Return the name of a combination of posterior, network and noise, such as "mile · 16-16 · predicted".
 
     Args:
         factor: the factor that `level` belongs to.

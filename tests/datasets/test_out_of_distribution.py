@@ -66,7 +66,7 @@ def loaded(monkeypatch):
     return loaded
 
 
-def test_ood_images_are_converted_test_images(loaded):
+def test_ood_images_are_test_images_in_requested_shape(loaded):
     loaded((datasets.Split([0], [1]),))
     np.testing.assert_array_equal(datasets.ood_images("fashion-mnist", (3, 3, 3)), np.full((1, 27), 9))
 

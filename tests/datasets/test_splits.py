@@ -35,7 +35,7 @@ def test_different_seeds_give_different_folds():
     assert not np.array_equal(datasets.folds(100, 5, 0)[0], datasets.folds(100, 5, 1)[0])
 
 
-def test_first_rows_are_uniformly_distributed():
+def test_first_row_of_a_permutation_is_uniformly_distributed():
     firsts = np.bincount([permutation(4, seed)[0] for seed in range(2000)], minlength=4)
     # Binomial(2000, 1/4) has a standard deviation of 19.4; four of them either way.
     assert np.abs(firsts - 500).max() < 78

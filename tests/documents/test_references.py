@@ -38,7 +38,7 @@ def test_reference_comments_to_result_rows_are_parsed():
     )
 
 
-def test_other_comments_are_not_references():
+def test_html_comments_without_a_source_are_ignored():
     assert [kind(comment) for comment in ("rows a b c: d", "a note", "from here")] == ["rows", "", "from"]
 
 

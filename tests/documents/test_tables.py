@@ -58,7 +58,7 @@ def test_tables_of_wrong_data_sets_are_detected(rows):
     assert "no column" in problems(["`map`", "1"], heading=["method", "wine"])[0]
 
 
-def test_bracketed_gains_and_fallbacks_use_the_other_preset(rows):
+def test_bracketed_gains_in_tables_are_over_the_other_preset(rows):
     wanted, options = numbers("rows uci noisy nmll: table"), ", else tuned, gain over tuned"
     right = ["`map`", "1.00 ± 0.14 (+1.00)", "1.00 ± 0.14 (+1.00)", ""]
     fallback = ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", ""]

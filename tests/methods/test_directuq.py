@@ -90,7 +90,7 @@ def test_update_follows_the_gradient_of_the_written_objective(name, kind):
         torch.testing.assert_close(reported["objective"], (problem.n_train * objective).detach())
 
 
-def test_points_share_the_noise_of_a_sample():
+def test_all_points_share_one_noise_draw_per_sample():
     method = DirectUQWithPrior()
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x, n_samples = numbers(problem.dim, seed=3), numbers(6, 3, seed=1), 10

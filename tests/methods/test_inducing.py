@@ -175,7 +175,7 @@ def test_every_weights_prior_has_the_stated_precision(prior, precisions):
     torch.testing.assert_close(covariance, torch.diag(1 / (alpha * precision)))
 
 
-def test_reference_posterior_tasks_use_their_own_prior():
+def test_reference_posterior_tasks_use_the_references_prior():
     task = Task("toy", Gaussian((100.0, 100.0)), MLP(1, (50,)), has_reference=True)
     method = InducingFFG().suited_to(task)
     assert (method.prior, method.max_sd, method.n_points) == ("isotropic", 1.0, 4)
@@ -244,7 +244,7 @@ def test_kl_weight_is_annealed():
 
 
 @pytest.mark.parametrize(("method", "prior"), [(InducingFFG, 3), (InducingFCG, 3), (InducingEnsemble, 0)])
-def test_linear_model_mean_is_exact_under_own_prior(method, prior):
+def test_linear_model_mean_is_exact_under_the_methods_prior(method, prior):
     # Of precision alpha d_in, and none for the means of an ensemble, which has no KL on U.
     problem = orthogonal(0)
     exact = problem._replace(alpha=problem.alpha * prior).posterior()

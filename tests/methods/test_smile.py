@@ -29,7 +29,7 @@ def test_smile_chains_have_the_planned_stages_and_draws():
     assert [SMILE().phase(update, Plan(2, 1.0)) for update in (1, 2)] == ["tune", "keep"]
 
 
-def test_first_updates_are_those_of_the_optimiser(problem, batches, gradient_of):
+def test_first_updates_equal_those_of_the_optimiser(problem, batches, gradient_of):
     method, batch = SMILE(), batches(1)
     state = method.init(problem, noise_of())._replace(optim=SGD())
     after, _ = method.update(problem, state, batch, noise_of(1), Step(ONE, "train"))

@@ -168,7 +168,7 @@ def test_learning_rate_schedule_scales_only_the_mean(problem, hparams, batches):
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
-def test_later_parameters_begin_with_adams_first_step(problem, hparams, batches):
+def test_parameters_trained_later_start_adam_from_step_one(problem, hparams, batches):
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
     method, tape, state = staged(problem, "adam")
     arguments = batches(2), Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))

@@ -97,7 +97,7 @@ def test_worker_processes_failing_to_start_are_reported(monkeypatch, job, pool):
         run_on_worker(job("map", 0), ALONE, pool=pool)
 
 
-def test_time_limit_of_a_job_sums_its_cells(monkeypatch, job, pool):
+def test_time_limit_of_a_job_sums_its_cells_limits(monkeypatch, job, pool):
     process = Unlucky({})
     monkeypatch.setattr(pool, "process_of", lambda worker: (process, "cpu"))
     run_on_worker(job("map", 0, 1, 2), ALONE, timeout=10, pool=pool)

@@ -153,7 +153,7 @@ def test_reference_posteriors_refuse_other_noise_than_gaussian():
     assert plan.excluded(request(suite="toy"), ["toy"], ["map", "directuq-mean"]) == {}
 
 
-def test_exception_in_one_methods_excludes_affects_no_other(monkeypatch):
+def test_exception_in_one_methods_task_check_affects_no_other(monkeypatch):
     def excludes(method, task):
         return task.no_such_thing
 

@@ -120,7 +120,7 @@ def test_crps_equals_the_integral_of_squared_cdf_differences(predictive, point):
 
 @pytest.mark.parametrize("df", [2.01, 2.1, 4.0, 1e6])
 @pytest.mark.parametrize("apart", [0.0, 1.0, 1000.0])
-def test_expected_distance_of_two_component_draws_equals_quadrature(df, apart):
+def test_two_component_expected_distance_equals_quadrature(df, apart):
     """E|Y - Y'| / 2 is half of E|T - T'| / 2 and of E|T - T' + apart| / 2, by integrals over the closed form of one."""
     constant = math.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2)) / math.sqrt(df * math.pi)
 

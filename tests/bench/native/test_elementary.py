@@ -89,7 +89,7 @@ def test_tensor_powers_have_errors_below_0_6_ulp(probes):
     assert ulps(apply(probes, "float_pow", x, y), x.astype(np.float64) ** y.astype(np.float64)).max() <= 0.6
 
 
-def test_sine_and_cosine_of_turns_err_by_two_ulps(probes):
+def test_sine_and_cosine_have_two_ulps_error(probes):
     turns = even(-0.5, 0.5)
     quarter = np.round(turns.astype(np.float64) * 4)
     rest = 2 * np.pi * (turns - quarter / 4)  # exact reduction: double precision's own would lose the zeros

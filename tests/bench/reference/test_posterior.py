@@ -105,7 +105,7 @@ def test_maximum_evidence_precisions_solve_mackays_equations():
 
 
 @pytest.mark.parametrize("standardise", [False, True])
-def test_each_half_is_standardised_by_its_own_rows(standardise):
+def test_each_half_of_the_data_is_standardised_separately(standardise):
     generator = np.random.default_rng(2)
     x, y = 3 + 2 * generator.standard_normal((40, 2)), 7 + generator.standard_normal(40)
     rows = np.arange(25)

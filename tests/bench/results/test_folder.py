@@ -89,7 +89,7 @@ def test_cell_without_predictions_stores_only_its_row(results, result_of):
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
-def test_writing_a_cell_finishes_no_other_cell(results, other, result_of):
+def test_writing_a_cell_marks_no_other_as_finished(results, other, result_of):
     results.write(result_of(CELL))
     assert not results.has(replace(CELL, **other))
 
@@ -213,7 +213,7 @@ def test_study_path_that_is_no_file_is_refused(results, make):
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, "superseded", "html", LOCK, HOLDER, "unavailable.json"])
-def test_symbolic_links_in_place_of_own_files_are_refused(results, tmp_path, name):
+def test_symbolic_links_in_place_of_run_files_are_refused(results, tmp_path, name):
     results.out.mkdir()
     (results.out / name).symlink_to(tmp_path)
     with pytest.raises(InvalidRequest, match=f"{name} is in the way of results: it is a link"):
@@ -226,7 +226,7 @@ def test_folder_name_that_is_not_utf_8_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["superseded", "unavailable.json"])
-def test_pipes_and_folders_in_place_of_own_files_are_refused(results, name):
+def test_pipes_and_folders_in_place_of_run_files_are_refused(results, name):
     os.makedirs(results.out)
     path = results.out / name
     os.mkfifo(path)

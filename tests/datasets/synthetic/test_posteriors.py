@@ -100,7 +100,7 @@ def test_released_splits_reproduce_precisions_of_table_6(name, alpha, beta, load
     assert len({split.train.tobytes() for split in loaded.splits}) == 1
 
 
-def test_all_rows_variant_uses_every_row_in_both_halves(load_published):
+def test_a1a_all_logistic_has_identical_training_and_test_rows(load_published):
     loaded = load_published("a1a-all-logistic")
     (split, *_) = loaded.splits
     np.testing.assert_array_equal(loaded.x[split.train], loaded.x[split.test])

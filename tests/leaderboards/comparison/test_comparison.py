@@ -195,7 +195,7 @@ def test_printed_comparison_report_has_every_section(run):
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
 
 
-def test_two_empty_result_sets_are_not_comparable(cells):
+def test_empty_result_sets_are_not_comparable(cells):
     found = compare(cells(), cells())
     assert not found.comparable
     assert not found.anything

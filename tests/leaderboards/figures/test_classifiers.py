@@ -129,7 +129,7 @@ def test_confidence_curve_is_mean_over_splits():
     assert classifiers.confidence(mixed) == classifiers.confidence(same)
 
 
-def test_bad_classifier_does_not_compress_the_others():
+def test_bad_classifier_does_not_compress_the_axis():
     values = np.array([0.97, 0.975, 0.98, 0.985, 0.99, 0.1])
     assert 0.95 < classifiers.floor(values) < 0.97
     assert classifiers.floor(values[:5]) == classifiers.floor(values)

@@ -5,7 +5,7 @@ import re
 from lockstep_bench.leaderboards.figures.differences import Difference, differences
 
 
-def test_each_published_number_is_one_placed_dot():
+def test_each_difference_is_a_dot_at_its_value():
     drawn = differences([("vifa", [Difference(0.0, False, "a"), Difference(3.0, True, "b<")]), ("map", [])])
     dots = re.findall(r'<circle class="(\w+)" cx="([\d.]+)%" cy="([\d.]+)"', drawn)
     assert dots == [("mean", "50.00", "11.0"), ("differs", f"{50 + 50 * 3 / 3.24:.2f}", "11.0")]

@@ -33,6 +33,6 @@ def test_labels_of_equal_scores_do_not_overlap():
     assert all(below - above >= 7 for above, below in pairwise(ordered))
 
 
-def test_outlying_score_does_not_compress_the_others():
+def test_outlying_score_does_not_compress_the_axis():
     near, far = (sorted(heights(figure(1.0, 1.2, 1.4, 1.6, 1.8, worst))) for worst in (2.0, 1000.0))
     assert far[-1] - far[1] > 0.5 * (near[-1] - near[1])

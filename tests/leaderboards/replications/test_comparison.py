@@ -40,7 +40,7 @@ def test_published_metric_may_be_a_recorded_diagnostic(cells, published, entry):
     assert made.compared[1].reason == "not measured by these rows"
 
 
-def test_replication_of_some_methods_ignores_the_others(cells, published, entry):
+def test_replication_of_selected_methods_ignores_other_methods(cells, published, entry):
     numbers = published({}, {"method": "map"}, {"method": "VI"})
     (made,) = replications(cells(*rows(), *rows("map")), numbers, [entry(of=("map",))])
     assert [row.method for row in made.compared] == ["map"]
@@ -56,7 +56,7 @@ def test_published_median_is_compared_with_measured_median(cells, published, ent
     assert made.compared[0].ours.value == 1.5
 
 
-def test_seeds_of_a_split_are_averaged_first(cells, published, entry):
+def test_seeds_of_a_split_count_as_one_observation(cells, published, entry):
     (made,) = replications(cells(*rows(), *rows(seed=1, nmll=3.0)), published({}), [entry()])
     assert (made.compared[0].ours.value, made.compared[0].ours.n) == pytest.approx((2.55, 3))
 

@@ -117,6 +117,6 @@ def test_family_wise_test_finds_wrong_numbers():
     assert family_wise(judged) == [False, False, True, False, True]
 
 
-def test_numbers_without_p_value_keep_their_own_verdict():
+def test_verdicts_without_p_value_skip_holms_correction():
     judged = [judge(Estimate(1.0, n=1), Estimate(2.0)), judge(Estimate(2.0, n=1), Estimate(2.0))]
     assert family_wise(judged) == [True, False]

@@ -31,7 +31,7 @@ def test_each_data_set_is_compared_independently(cells, last):
         assert board[2:] == expected[2:]
 
 
-def test_method_with_fewer_splits_removes_no_others_splits(cells):
+def test_few_splits_of_one_method_remove_no_others(cells):
     values = {"a": {"map": [1.0] * 6, "swag": [2.0] * 6, "vifa": [3.0] * 2}}
     most, fewer = comparable_on_each(request(cells(*rows_of(values)), *WHERE))
     assert (most.methods, most.placed, most.by_dataset["a"].scores.shape) == (["map", "swag"], ["map", "swag"], (6, 2))

@@ -183,7 +183,7 @@ def test_ranking_lists_methods_with_fewer_splits_separately(cells, with_fewer):
         (["d0", "d1", "d2"], 0, "No differences: map has no value on some split."),
     ],
 )
-def test_failed_reference_gives_no_differences_on_that_set(cells, failed, n_compared, note):
+def test_no_differences_are_taken_where_the_reference_failed(cells, failed, n_compared, note):
     values = board({"map": 1.0, "swag": 0.5}, 3, 2)
     for dataset in failed:
         values[dataset]["map"][0] = None

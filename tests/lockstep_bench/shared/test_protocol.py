@@ -174,7 +174,7 @@ def test_unknown_sampler_error_lists_allowed_ones():
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_changing_a_field_leaves_the_others(name):
+def test_changing_one_protocol_field_keeps_the_others(name):
     changed = Protocol().changed(**{name: DIFFERENT[name]})
     assert {key for key, value in asdict(changed).items() if value != getattr(Protocol(), key)} == {name}
     assert getattr(changed, name) == DIFFERENT[name]

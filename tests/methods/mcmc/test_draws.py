@@ -38,7 +38,7 @@ def test_draw_buffer_keeps_the_newest_draws():
     assert draws.tolist() == [[3, 3], [4, 4], [5, 5]]
 
 
-def test_missing_draws_are_filled_with_the_first():
+def test_missing_draws_are_copies_of_the_first_draw():
     kept = Kept.init(torch.zeros(1), 3)
     seen = []
     for number in range(1, 6):

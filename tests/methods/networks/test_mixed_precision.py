@@ -57,7 +57,7 @@ def test_mixed_precision_gradients_are_float32_and_close():
     assert (short - long).norm() < 0.02 * long.norm()
 
 
-def test_mixed_network_keeps_all_other_attributes():
+def test_mixed_precision_network_keeps_all_other_attributes():
     network = MLP(5, (4,), 3)
     mixed, weights = Mixed(network, torch.bfloat16), drawn(3, network.dim)
     assert (mixed.dim, mixed.n_outputs, mixed.image) == (network.dim, 3, None)

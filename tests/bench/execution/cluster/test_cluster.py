@@ -79,7 +79,7 @@ def test_two_cluster_workers_give_the_local_results(machines, invoke, tmp_path):
     assert not list(machines.folder.rglob("lockstep-bench-*/"))
 
 
-def test_missing_requirements_of_cluster_workers_are_reported_first(machines):
+def test_missing_requirements_of_workers_are_reported_before_running(machines):
     address = machines.cluster_of(2).address
     cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
     with connected(address, Tls()) as client, pytest.raises(InvalidRequest) as refusal:

@@ -69,7 +69,7 @@ def failed(rows: list[dict], method: str) -> list[dict]:
     return rows
 
 
-def test_reference_failing_on_one_set_keeps_the_others(said):
+def test_reference_failing_on_one_set_keeps_other_sets(said):
     _, second = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), "map")).sentences
     better, worse = "`vifa` (−1.00 nats over 5 data sets)", "`swag` (+1.00 nats over 5 data sets)"
     assert second.endswith(f"excludes 0 for 2 of 2 (better: {better}; worse: {worse}).")
@@ -91,7 +91,7 @@ def test_leading_method_with_failures_gets_verdict_failed(said):
     assert second.endswith("excludes 0 for 1 of 3 (better: `vifa` (−1.00 nats over 5 data sets); worse: none).")
 
 
-def test_failed_methods_row_shows_its_other_results(said):
+def test_row_of_a_failed_method_shows_remaining_results(said):
     """The first row has the difference over the sets without a failure, and says what failed."""
     verdict = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}), "vifa"))
     first, *others = verdict.lines

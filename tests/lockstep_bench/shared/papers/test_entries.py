@@ -46,7 +46,7 @@ def test_each_claim_compares_with_method_or_value(claim):
     assert (claim.relation == "within") == (claim.margin is not None)
 
 
-def test_replication_rows_carry_its_name_as_preset(written):
+def test_replication_results_have_its_name_as_preset(written):
     written(ENTRY + RUN + 'splits = "0-2"\nsettings = { epochs = 7 }\nhparams = ["vifa:lr=0.01"]\n')
     cells = resolve(paper_requests.requests_of("table-1", NOTHING), None, fetch=False).cells
     assert {(cell.suite, cell.preset, cell.method, cell.split) for cell in cells} == {

@@ -1,4 +1,4 @@
 """Measurements of the benchmark itself: time of an update, overhead of a run, memory of estimators, growth with size.
 
-A package of the repository, which the wheel leaves out. Imports anything; nothing imports it.
+The package is part of the repository but not of the wheel. It may import all other packages; none imports it.
 """

@@ -1,11 +1,12 @@
-"""MILE beside the package `sklearn-contrib-bde` on fixed splits: NMLL, RMSE and seconds of computing time.
+"""Comparison of our MILE with the package `sklearn-contrib-bde` on fixed splits: NMLL, RMSE and computing time.
 
     pip install sklearn-contrib-bde==1.0.2
     python -m benchmarks.beside_bde --datasets yacht,boston --splits 0-3
 
 Both train two hidden layers of 16 units with predicted noise, four chains with the same stages, under N(0, I), on the
-same standardised rows. The network's second output is o, and softplus(o) the noise's standard deviation, as the package
-has it; `--log-variance` takes our own, o for the log variance. Adam's rate is 1e-3, and 15 % of the rows stop it early.
+same standardised rows. The network's second output is o, and softplus(o) is the standard deviation of the noise, as in
+the package. With `--log-variance`, o is the log variance, as elsewhere in this project. Adam's learning rate is 1e-3,
+with early stopping on 15 % of the rows.
 """
 
 import os
@@ -46,14 +47,14 @@ app = Door()
 
 @dataclass(frozen=True)
 class SoftplusNoise(HeteroscedasticGaussian):
-    """A network's second output o gives the standard deviation softplus(o) of a standardised target."""
+    """Gaussian likelihood whose noise has the standard deviation softplus(o), with o the network's second output."""
 
     def _mean_and_log_variance(self, outputs: Tensor) -> tuple[Tensor, Tensor]:
         return outputs[..., 0], 2 * (softplus(outputs[..., 1]) + LEAST_SD).log()
 
 
 def ours(dataset: Dataset, split: Split, seed: int, likelihood: HeteroscedasticGaussian) -> Normals:
-    """Return the predictive of our method at the test points."""
+    """Return the predictive distributions of our MILE at the test points."""
     method, fit = MILE(), Fit(np.sort(split.train), {"lr": 1e-3, "prior_precision": 1.0}, seed)
     task = Task(dataset.name, likelihood, MLP(dataset.x.shape[1], HIDDEN, 2))
     schedule = Schedule.of(method, len(fit.rows), 1, 1000)
@@ -64,7 +65,7 @@ def ours(dataset: Dataset, split: Split, seed: int, likelihood: HeteroscedasticG
 
 
 def theirs(dataset: Dataset, split: Split, seed: int) -> Normals:
-    """Return the predictive of the package at the test points."""
+    """Return the predictive distributions of the package `sklearn-contrib-bde` at the test points."""
     from bde import BdeRegressor
     from bde.loss import GaussianNLL
 
@@ -99,7 +100,7 @@ def main(
     splits: Annotated[str, typer.Option(help="For example 0-3.")] = "0-3",
     log_variance: Annotated[bool, typer.Option("--log-variance", help="Our own form of the predicted noise.")] = False,
 ) -> None:
-    """Print a line for each split and each of the two, and the difference of their NMLL over the splits of a set."""
+    """Print scores of both implementations on each split, and their mean difference in NMLL on each data set."""
     torch.set_num_threads(1)
     likelihood = HeteroscedasticGaussian() if log_variance else SoftplusNoise()
     for name in names.split(","):

@@ -1,4 +1,4 @@
-"""Training loops of four methods in JAX, to compare speed with. Needs the extra `reference`.
+"""Training loops of four methods in JAX, with whose speed ours is compared. Needs the extra `reference`.
 
 Each loop is what a user of JAX would write: `update` moves one network, `vmap` all networks of a stack, `lax.scan`
 repeats it, and `jit` compiles the whole. Noise is drawn by JAX inside the loop, and minibatches are gathered there from
@@ -33,7 +33,7 @@ INITIAL_SD = 0.3
 
 
 class JaxHParams(NamedTuple):
-    """Hyper-parameters and constants of one fit, () each."""
+    """Hyper-parameters and constants of one fit, each a scalar array ()."""
 
     lr: Array
     prior_precision: Array
@@ -42,7 +42,7 @@ class JaxHParams(NamedTuple):
 
 
 class JaxBatch(NamedTuple):
-    """L minibatches of M rows, standardised."""
+    """The data of one update: L minibatches of M standardised rows each."""
 
     x: Array  # (L, M, P)
     y: Array  # (L, M)
@@ -54,14 +54,15 @@ Carry = tuple[State, Array]  # states and keys, each with a leading axis of R
 
 
 class JaxLoop(NamedTuple):
-    """A method for one network.
+    """The training loop of a method for a single network, in JAX.
 
     Attributes:
-        init: (weights (D,)) -> the state before training.
-        update: (network, state, batch, noise (T,), number of the update, hyper-parameters) -> the next state.
-        noise: (D) -> T, numbers that an update draws.
-        minibatches: L, that an update consumes.
-        collect: (state) -> the state after its iterate is collected; None if no iterates are.
+        init: function of the initial weights (D,) that returns the state before training.
+        update: function (network, state, batch, noise (T,), number of the update, hyper-parameters) -> next state.
+        noise: function that returns T, how many random numbers an update draws for D weights.
+        minibatches: L, how many minibatches an update uses.
+        collect: function (state) -> state after its iterate is added to the running moments; None if none are
+            collected.
     """
 
     init: Callable[[Array], State]
@@ -84,7 +85,10 @@ def outputs(network: MLP, weights: Array, x: Array) -> Array:
 
 
 def mean_error(network: MLP, weights: Array, x: Array, y: Array) -> Array:
-    """Return half the mean squared error of a minibatch, (), or with two outputs the mean NLL without its constant."""
+    """Return the training loss of a minibatch, ().
+
+    With one output it is half the mean squared error; with two it is the mean Gaussian NLL without its constant.
+    """
     predicted = outputs(network, weights, x)
     if network.n_outputs == 1:
         return 0.5 * jnp.mean((predicted[:, 0] - y) ** 2)
@@ -93,7 +97,7 @@ def mean_error(network: MLP, weights: Array, x: Array, y: Array) -> Array:
 
 
 def adam(state: State, gradient: Array, count: Array, lr: Array) -> State:
-    """Return parameters and both running means after a step of Adam."""
+    """Return the parameters and Adam's two running means after one step of Adam."""
     params, mean, square = state
     mean = MEAN_DECAY * mean + (1 - MEAN_DECAY) * gradient
     square = SQUARE_DECAY * square + (1 - SQUARE_DECAY) * gradient**2
@@ -108,7 +112,7 @@ def clip_norm(gradient: Array, max_norm: float) -> Array:
 
 
 def with_adam(params: Array) -> State:
-    """Return the state of parameters before the first step of Adam."""
+    """Return the parameters with Adam's two running means (zeros) before its first step."""
     return params, jnp.zeros_like(params), jnp.zeros_like(params)
 
 
@@ -205,7 +209,7 @@ def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callabl
 
     Args:
         name: name of the method, a key of `LOOPS`.
-        n_replicas: R.
+        n_replicas: R, number of networks in the stack.
         fit: the fit that is timed.
     """
     method, loop, network = methods.get(name), LOOPS[name], fit.network
@@ -241,7 +245,7 @@ def train(
     y: Array,
     rows: Array,
 ) -> State:
-    """Return the states of a stack after training; each of their arrays has a leading axis of R.
+    """Return the states of a stack of R networks after training; each of their arrays has a leading axis of R.
 
     Args:
         loop: the method.

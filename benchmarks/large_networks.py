@@ -2,8 +2,8 @@
 
 The images are noise, 32 x 32 pixels of three channels and ten classes. Hyper-parameters are the middle of their ranges.
 An update of every phase of training (`Method.phase`) is timed between two minibatches of plain SGD, so that other load
-on the machine slows both. Phases count by their share of a training of 10 epochs of 50,000 images. Noise and the
-standardisation of images are part of an update; drawing a minibatch and augmenting it are not.
+on the machine slows both. The times of phases are weighted by their share of a training of 10 epochs on 50,000 images.
+Noise and the standardisation of images are part of an update; drawing a minibatch and augmenting it are not.
 """
 
 import time
@@ -37,14 +37,14 @@ REPEATS = 5
 
 
 class UpdateCost(NamedTuple):
-    """Cost of a method on a network of D weights.
+    """Time and memory cost of a method on a network of D weights.
 
     Attributes:
-        method: registry key.
+        method: name of the method.
         ratio: seconds per minibatch, of all members of an ensemble, divided by those of plain SGD.
         state: memory between updates without the optimiser's averages, in vectors of D weights.
         optimiser: memory of the optimiser's averages, in vectors of D weights.
-        update: peak memory of an update beyond these, activations included, in vectors of D weights.
+        update: further memory at the peak of an update, activations included, in vectors of D weights.
     """
 
     method: str
@@ -55,7 +55,7 @@ class UpdateCost(NamedTuple):
 
 
 class Size:
-    """A large network, images for it, and plain SGD to compare with.
+    """Setting in which costs are measured: a large network, images for it, and plain SGD as the baseline.
 
     Args:
         network: one of `protocol.NETWORKS`.
@@ -84,7 +84,7 @@ class Size:
         return median(self._sgd_seconds)
 
     def cost(self, method: Method) -> UpdateCost:
-        """Return the cost of a method that is adapted to the task."""
+        """Return the measured cost of a method, which must have been adapted to the task (`Method.suited_to`)."""
         plan = Schedule(N_IMAGES, self._batch_size, EPOCHS, method.batches_per_update).plan
         phases = Counter(method.phase(update, plan) for update in range(1, plan.n_updates + 1))
         training = _Training(method, self.task, self._data)
@@ -138,7 +138,7 @@ class _Training:
 
     @torch.no_grad()
     def after(self, phase: Any) -> Any:
-        """Return the state after one more update in a phase of training."""
+        """Return the state after one more update in the given phase of training."""
         self._count += 1
         step = Step(torch.tensor(float(self._count), dtype=DTYPE, device=self._data.x.device), phase)
         arguments = self._data.x, self._data.y, self._index, self.state, self._noise, step
@@ -147,7 +147,7 @@ class _Training:
 
 
 def held(state: Any) -> tuple[int, int]:
-    """Return the bytes of a state's tensors: those outside optimisers' averages, and those of the averages."""
+    """Return the bytes of a state's tensors: first of those outside the optimiser's averages, then of the averages."""
 
     def size(nodes: list[Any]) -> int:
         return sum(leaf.nbytes for leaf in tree_leaves(nodes))

@@ -1,7 +1,7 @@
-"""Results folders of many made-up rows, to measure what reading, ranking and printing them takes.
+"""Results folders with many made-up rows, to measure the time and memory of reading, ranking and printing them.
 
-Nothing is trained. Rows have every column that a finished cell of a table has: metrics of regression or classification,
-chosen hyper-parameters, search space, diagnostics and provenance. One cell in a hundred failed, with a traceback.
+Nothing is trained. Rows have every column that a real result has: metrics of regression or classification, chosen
+hyper-parameters, search space, diagnostics and provenance. One result in a hundred is a failure with a traceback.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ FRAMES = '  File "methods/training/steps.py", line {}, in update\n    return adv
 
 
 class Size(NamedTuple):
-    """Numbers of methods, data sets and splits."""
+    """Size of a made-up leaderboard: numbers of methods, data sets and splits."""
 
     methods: int = 200
     datasets: int = 25
@@ -42,18 +42,18 @@ class Size(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Number of cells."""
+        """Number of rows: methods x data sets x splits."""
         return self.methods * self.datasets * self.splits
 
 
 def size_of(n_rows: int) -> Size:
-    """Return the shape of a leaderboard of at least `n_rows` rows: that of 100,000 with fewer or more methods."""
+    """Return the size of a leaderboard with at least `n_rows` rows; only the number of methods depends on `n_rows`."""
     whole = Size()
     return whole._replace(methods=max(1, -(-n_rows // (whole.datasets * whole.splits))))
 
 
 def names_of_methods(count: int) -> list[str]:
-    """Return names of methods: all that there are, then variants of them."""
+    """Return `count` names of methods: all registered ones first, then variants of them."""
     plain = methods.names()
     return [name if not turn else f"{name}(width={turn})" for turn in range(count) for name in plain][:count]
 
@@ -65,13 +65,13 @@ def table(size: Size, seed: int = 0) -> pa.Table:
 
 
 def write_published(folder: Path, size: Size, seed: int = 0) -> None:
-    """Write made-up rows to a results folder as one file, as published results are."""
+    """Write made-up rows to a results folder in a single file, the form of published results."""
     (folder / "cells").mkdir(parents=True)
     (folder / "cells" / f"{SUITE}.parquet").write_bytes(sealed(table(size, seed), compression="zstd"))
 
 
 def write_separately(folder: Path, size: Size, seed: int = 0) -> None:
-    """Write made-up rows to a results folder with a file for each, as a run leaves them."""
+    """Write made-up rows to a results folder with one file per row, the form in which a run stores them."""
     rows = table(size, seed)
     for number, key in enumerate(_keys(rows)):
         path = folder / "cells" / f"{key}.parquet"

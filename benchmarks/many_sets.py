@@ -1,4 +1,4 @@
-"""A package of many made-up data sets, to measure what planning a run on them takes. Nothing is trained on them."""
+"""A package of many made-up data sets, to measure the time and memory of planning a run; nothing is trained."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,7 +20,7 @@ NAMES = tuple(f"made-up-{number:02}" for number in range(100))
 
 
 class PlannedCells(NamedTuple):
-    """Numbers of methods, data sets and splits."""
+    """Size of a planned run: numbers of methods, data sets and splits."""
 
     methods: int = 200
     datasets: int = len(NAMES)
@@ -28,12 +28,12 @@ class PlannedCells(NamedTuple):
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
+        """Number of cells: methods x data sets x splits."""
         return self.methods * self.datasets * self.splits
 
     @property
     def options(self) -> list[str]:
-        """Options of `run_all.py` that ask for these cells. All methods but the first are variants of one."""
+        """Options of `run_all.py` that request these cells. All methods but the first are variants of one method."""
         variants = [f"mfvi(tempering={turn / 1000})" for turn in range(1, self.methods)]
         return [
             *("--suite", "uci", "--preset", "tuned", "--splits", f"0-{self.splits - 1}"),
@@ -42,7 +42,7 @@ class PlannedCells(NamedTuple):
 
 
 def plan_of(n_cells: int) -> PlannedCells:
-    """Return a plan of at least `n_cells` cells: that of 400,000 with fewer or more methods."""
+    """Return the size of a run of at least `n_cells` cells; only the number of methods depends on `n_cells`."""
     whole = PlannedCells()
     return whole._replace(methods=max(1, -(-n_cells // (whole.datasets * whole.splits))))
 
@@ -77,7 +77,7 @@ def _read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]
 
 
 def write_package(folder: Path) -> None:
-    """Write what makes Python see an installed package of the data sets, if the folder is on its path."""
+    """Write a package that registers the made-up data sets; Python finds it if the folder is on its path."""
     written = folder / "made_up-1.0.dist-info"
     written.mkdir(parents=True)
     (written / "METADATA").write_text("Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n", encoding="utf-8")
@@ -86,6 +86,6 @@ def write_package(folder: Path) -> None:
 
 
 def keep_made_up_costs(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Worker]) -> None:
-    """Keep costs as if cells had been probed (`bench.costs.workload.Measure`), so that a plan has what it looks up."""
+    """Store made-up costs of the cells, so that planning finds them and need not measure any."""
     for cell in cells:
         calibrations.keep(cell, Cost(cell.work, 1.0, 400 * MIB, 4 * MIB))

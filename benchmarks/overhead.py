@@ -1,13 +1,14 @@
-"""Overhead of the benchmark, its time besides training: `python -m benchmarks.overhead`.
+"""Overhead of a benchmark run, which is its time besides training: `python -m benchmarks.overhead`.
 
     python -m benchmarks.overhead --jobs 1000        # time that workers wait, and computing time of the main process
     python -m benchmarks.overhead --scan 10000       # time in which a resumed run reads the finished cells
     python -m benchmarks.overhead --rows 100000      # time and memory of commands on that many published rows
     python -m benchmarks.overhead --plan 400000      # time and memory of a dry run of that many cells
 
-The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The others make up
-cells without training (`benchmarks.many_rows`) or data sets (`benchmarks.many_sets`), and start each command as a
-user would. The dry run makes no probes of the methods, which take up to 20 seconds; it keeps made-up costs instead.
+A cell is one method on one split of a data set, and a job is one or more cells that a worker trains together. The cells
+of the first measurement are as small as possible: one trial of MAP, a few minibatches. The other measurements make up
+    results without training (`benchmarks.many_rows`) or data sets (`benchmarks.many_sets`), and start each command as a
+    user would. The dry run reads made-up costs of methods instead of measuring them, which takes up to 20 seconds.
 """
 
 import os

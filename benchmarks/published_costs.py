@@ -7,10 +7,10 @@ class PublishedCost(NamedTuple):
     """A published ratio of training times.
 
     Attributes:
-        methods: registry keys of the methods that it holds for.
+        methods: names of the methods whose cost it is.
         ratio: time of the method divided by that of the baseline.
-        beside: the baseline.
-        network: measured network.
+        beside: the baseline, such as plain SGD.
+        network: network on which the times were measured.
         source: paper and place, with the two times where the paper has them.
     """
 
@@ -62,5 +62,5 @@ PUBLISHED = (
 
 
 def published(method: str) -> list[PublishedCost]:
-    """Return the published costs of a method."""
+    """Return the training costs that papers report for a method."""
     return [cost for cost in PUBLISHED if method in cost.methods]

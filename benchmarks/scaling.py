@@ -1,8 +1,10 @@
-"""Growth of the time of a fit with its updates and rows, and of that of a cell with the number of earlier cells.
+"""Growth of a fit's time with its updates and rows, and of a cell's time with the number of earlier cells.
 
-Times are computing times of this process, with one thread. The fits are a stack of MAP on synthetic rows; the cells are
-as cheap as possible, so that what depends on earlier cells would show. Earlier cells are rows without training, stored
-as any other.
+A cell is one method on one split of a data set.
+
+Times are computing times of this process, with one thread. The fits are a stack of MAP on synthetic rows. The cells are
+as cheap as possible, so that any time that grows with earlier cells would be visible. Earlier cells are made-up rows,
+stored like any other.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,7 +57,7 @@ class ScalingLine(NamedTuple):
 
     @classmethod
     def through(cls, counts: Sequence[int], seconds: Sequence[float]) -> "ScalingLine":
-        """Return the line through points."""
+        """Return the least-squares line through the points (counts, seconds)."""
         slope, intercept = (float(part) for part in np.polyfit(counts, seconds, 1))
         residual, variance = np.var(np.asarray(seconds) - (slope * np.asarray(counts) + intercept)), np.var(seconds)
         r_squared = float(1 - residual / variance) if variance else 1.0
@@ -63,7 +65,10 @@ class ScalingLine(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """Seconds of a fit by updates, and by training rows at a fixed number of epochs; of a cell by earlier cells."""
+    """Three measured lines: seconds of a fit by updates and by training rows, and of a cell by earlier cells.
+
+    The number of epochs is fixed where the number of training rows varies.
+    """
 
     updates: ScalingLine
     rows: ScalingLine
@@ -71,10 +76,12 @@ class Scaling(NamedTuple):
 
 
 def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
-    """Return the measured lines. Sizes are measured in turns, so that other load on the machine meets all alike.
+    """Measure times and return the fitted lines.
+
+    Sizes are measured in turns, so that other load on the machine affects all equally.
 
     Args:
-        on_measured: called `n_measurements()` times.
+        on_measured: function that is called after each of the `n_measurements()` measurements.
     """
     with TemporaryDirectory() as folder:
         folders = {count: _with_earlier_cells(Path(folder) / str(count), count) for count in EARLIER}
@@ -97,12 +104,12 @@ def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
 
 
 def n_measurements() -> int:
-    """Return the number of measurements."""
+    """Return how many measurements `measure` makes."""
     return REPEATS * (len(UPDATES) + len(ROWS) + len(EARLIER))
 
 
 def fit_seconds(n_rows: int, n_updates: int) -> float:
-    """Return the seconds of one fit in a stack, from untrained to trained."""
+    """Return the computing time in seconds of training one fit in a stack, per fit."""
     clock, generator = clock_for("cpu"), np.random.default_rng(0)
     x = generator.standard_normal((n_rows, N_FEATURES))
     data, task = Data.of(x, x.sum(axis=1)), Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
@@ -116,10 +123,10 @@ def fit_seconds(n_rows: int, n_updates: int) -> float:
 
 
 def cell_seconds(results: Results, first: int, count: int) -> float:
-    """Return the seconds of a cell, stored in the end, from a folder as a run finds it: the mean over `count` cells.
+    """Return the mean computing time in seconds, over `count` cells, of running a cell and storing its result.
 
     Args:
-        results: the folder.
+        results: the results folder, with the results of earlier cells.
         first: number of the first of the cells, none of which is in the folder.
         count: number of cells.
     """
@@ -143,7 +150,7 @@ def _with_earlier_cells(folder: Path, count: int) -> Results:
 
 
 def draw(scaling: Scaling, path: Path) -> None:
-    """Write the three lines with their points as a figure.
+    """Draw the three fitted lines with their measured points, and write the figure to a file.
 
     Args:
         scaling: the measurements.

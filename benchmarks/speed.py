@@ -1,10 +1,11 @@
-"""Time of an update, alone and in a stack: `python -m benchmarks.speed` measures every method in one run.
+"""Time of a training update of one network, alone and in a stack of networks: `python -m benchmarks.speed`.
 
 The fits are UCI-sized by default: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows.
 Other networks, minibatches and noise are given by --hidden, --batch-size and --likelihood; a minibatch of more than 277
 rows is all rows of a data set of that size. A model-step is one update of one network, noise and minibatches included;
-an ensemble's members count one each. "alone" runs the same method code without vmap, one network at a time. With one
-thread on the CPU, times are computing times of the process, which other processes change less than time on the wall.
+each member of an ensemble counts as a network. "alone" runs the same method code without vmap, one network at a time.
+With one thread on the CPU, times are computing times of the process, which other processes affect less than elapsed
+time.
 
 With `--against jax`, the command times JAX's loops of the same updates instead (`benchmarks.jax_loops`), in turns with
 the stacks: ours, JAX's, JAX's, ours.
@@ -40,13 +41,13 @@ if TYPE_CHECKING:  # `--help` imports no torch
 
 
 class Measured(NamedTuple):
-    """Microseconds per model-step.
+    """Measured microseconds per model-step (one update of one network) of a method, in two settings.
 
     Attributes:
         method: name of the method.
         fit: the fit whose updates are timed.
-        stack: replicas in lockstep.
-        first: microseconds alone, or in the stack if that is compared with JAX.
+        stack: number of networks that are trained together.
+        first: microseconds of a network alone, or in the stack if that is compared with JAX.
         second: microseconds in the stack, or in JAX.
     """
 
@@ -58,11 +59,11 @@ class Measured(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The first over the second."""
+        """Ratio `first` / `second` of the two times."""
         return self.first / self.second
 
     def cells(self) -> list[str]:
-        """Return the columns of a CSV file up to the times."""
+        """Return the entries of this measurement's CSV row that precede the times."""
         return [self.method, hidden_text(self.fit.hidden), str(self.fit.batch_size), str(self.stack)]
 
 
@@ -106,7 +107,7 @@ def speed(
         Literal["gaussian", "heteroscedastic"], typer.Option(help="Constant or predicted noise, of stacks.")
     ] = "gaussian",
 ) -> None:
-    """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
+    """Measure microseconds per update of one network, alone and stacked; with --network, the cost relative to SGD."""
     _check(network, stacks, execution, against, device, threads)
     if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
@@ -160,7 +161,7 @@ def _numbers(option: str, text: str, between: str = ",") -> list[int]:
 
 
 def hidden_text(hidden: Sequence[int]) -> str:
-    """Return the units of hidden layers as the option takes them."""
+    """Return the numbers of hidden units in the form of the option --hidden, such as "50-50"."""
     return "-".join(map(str, hidden))
 
 

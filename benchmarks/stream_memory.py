@@ -1,7 +1,8 @@
 """Memory and time of online factor analysis in high dimension: `python -m benchmarks.stream_memory --dim 10000000`.
 
-The state has O(D K) numbers, the dense covariance D^2. The peak also includes temporaries of an update, and the
-decomposition that gives the initial factors. Updates are called one by one, as in a training loop.
+For vectors of dimension D and K factors, the state has O(D K) numbers; a dense covariance would have D^2. The peak also
+includes temporaries of an update, and the decomposition that gives the initial factors. Updates are called one by one,
+as in a training loop.
 """
 
 import time
@@ -21,12 +22,12 @@ app = Door()
 
 
 class Use(NamedTuple):
-    """Memory (MiB) and time (seconds) of one fit.
+    """Memory (MiB) and time (seconds) of one fit of online factor analysis.
 
     Attributes:
         state_mib: size of the state.
         init_mib: peak memory of the initialisation, on top of what the process held before.
-        update_mib: peak memory of the updates, likewise.
+        update_mib: peak memory of the updates, on top of what the process held before.
         seconds: time of one update that learns factors and variances.
     """
 
@@ -59,7 +60,7 @@ def memory(
 
 
 def in_new_process(*arguments: Any) -> Use:
-    """Call `measured` in a new process, where memory freed earlier cannot hide the peak."""
+    """Return the result of `measured` in a new process, where memory freed earlier cannot hide the peak."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measured, *arguments).result()
 

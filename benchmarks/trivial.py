@@ -1,4 +1,4 @@
-"""Cells that are as cheap as possible, to measure what a run costs besides training."""
+"""Benchmark cells that take as little training as possible, to measure the overhead of a run."""
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.shared.protocol import Protocol
@@ -8,7 +8,7 @@ N_SPLITS = 10
 
 
 def trivial_cells(count: int) -> list[Cell]:
-    """Return `count` different cells of MAP on diabetes, each of one trial and a few minibatches."""
+    """Return `count` different cells (method, data set, split, seed) of MAP on diabetes, each of one short trial."""
     return [
         Cell("uci", "diabetes", "map", number % N_SPLITS, "trivial", TRIVIAL, seed=number // N_SPLITS)
         for number in range(count)

@@ -27,13 +27,14 @@ __all__ = ["build", "export", "prepare"]
 def build(results: Folders, html: Path | str, running: tuple[int, int] | None = None) -> Path:
     """Write the site of one or several results folders, and return the path of its index.html.
 
-    Several folders are read as if one run had filled them. Where they disagree, `leaderboards.data.fingerprints`
-    chooses the row that is used. A folder without finished cells gives a page that says so.
+    Several folders are read as if one run had filled them. Where their rows contradict each other,
+    `leaderboards.data.fingerprints` chooses which row is used. If no result is finished, the page says so.
 
     Args:
         results: the results folders.
         html: folder that the pages are written to; created if missing.
-        running: where a run goes on, how many of its cells are finished, and how many it has in all.
+        running: numbers of finished and of all cells of a run that is still in progress, shown on the page; None if no
+            run is.
     """
     import pandas as pd
 
@@ -46,7 +47,7 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
 
 
 def prepare() -> None:
-    """Import what `build` needs, a second of work that fits into the time in which results are awaited."""
+    """Import the libraries that `build` needs, so that a later call of `build` is a second faster."""
     import scipy.stats  # noqa: F401
 
     from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
@@ -55,9 +56,10 @@ def prepare() -> None:
 
 
 def export(results: Folders) -> pd.DataFrame:
-    """Return the summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`.
+    """Return means and standard errors over splits, as a tidy table with columns `leaderboards.tables.tidy.COLUMNS`.
 
-    Rows that were run for tables of papers are left out; `leaderboards.replications` compares them with their papers.
+    The table has one row per suite, data set, method, preset and metric. Results of replications (runs that repeat a
+    table or figure of a paper) are left out; `leaderboards.replications` compares them with their papers.
     """
     from lockstep_bench.leaderboards.data.replicated import set_apart
     from lockstep_bench.leaderboards.data.results import read_results

@@ -11,12 +11,12 @@ from lockstep_bench.shared import schema
 
 
 class Metric(NamedTuple):
-    """A column of the result schema, as pages show it.
+    """A metric, which is a column of the result schema: how pages call it, and which of its values are good.
 
     Attributes:
         title: heading of its column.
         goal: "low" or "high" if that is better, a number if values near it are better, None without a direction.
-        meaning: one sentence.
+        meaning: explanation of the metric in one sentence.
     """
 
     title: str
@@ -152,7 +152,7 @@ NULLS = {"ece": ("ece_null", "ece_null_95")}
 
 @cache
 def metric(name: str) -> Metric:
-    """Return the metric of a column."""
+    """Return the description of the metric that the column `name` of the result schema holds."""
     meaning = (schema.METRICS | COMPUTED | schema.COSTS).get(name, "")
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
@@ -163,12 +163,12 @@ def metric(name: str) -> Metric:
 
 
 def lead(names: Iterable[str]) -> str:
-    """Return the metric that orders the methods of a data set."""
+    """Return the most important of the given metrics, by which pages order the methods of a data set."""
     return next((name for name in LEADS if name in names), "nmll")
 
 
 def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
-    """Return the values (N,) of one method as losses, whose smallest mean is the best.
+    """Return the values (N,) of one method, as losses whose mean is the smaller the better the method is.
 
     For a nominal value c the loss is s (v - c), with s the sign of mean(v) - c, so that the mean loss is |mean(v) - c|.
     """
@@ -181,8 +181,8 @@ def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
 
 
 def badness(values: np.ndarray, goal: str | float) -> np.ndarray:
-    """Return values of any shape as losses, one by one: unchanged, negated, or |v - c| for a nominal value c.
+    """Return single values of a metric, of any shape, as losses: unchanged, negated, or |v - c| for a nominal value c.
 
-    Means over splits are ranked by it, and single splits are won by it.
+    Rankings apply it to means over splits, win rates to single splits.
     """
     return values if goal == "low" else -values if goal == "high" else np.abs(values - goal)

@@ -17,7 +17,7 @@ def anchors(text: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
-def test_every_link_to_a_file_or_a_heading_leads_there(text):
+def test_every_link_in_documents_resolves(text):
     for link in re.findall(r"\]\(([^)\s]+)\)", text.read_text()):
         if "://" in link:
             continue
@@ -28,7 +28,7 @@ def test_every_link_to_a_file_or_a_heading_leads_there(text):
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
-def test_named_tests_exist(text):
+def test_tests_named_in_documents_exist(text):
     for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text.read_text()):
         nodes = ast.parse((ROOT / file).read_text()).body
         assert name in [node.name for node in nodes if isinstance(node, ast.FunctionDef)], f"{file}::{name}"

@@ -64,7 +64,7 @@ def visible(block: Block) -> str:
 
 
 @ALL
-def test_numbers_of_rows_are_those_of_kept_rows(path):
+def test_numbers_in_documents_equal_stored_results(path):
     for block, after, comment in comments(path, "rows"):
         wanted = numbers(comment)
         if wanted.items:
@@ -82,7 +82,7 @@ def in_table(block: Block, after: Block | None, wanted: Numbers, comment: str) -
 
 
 @ALL
-def test_numbers_rest_on_rows_of_todays_code_or_rechecked_ones(path):
+def test_documented_numbers_come_from_current_or_rechecked_code(path):
     """A row of an earlier engine, which is known to give other numbers, stands behind no number."""
     for block, after, comment in comments(path, "rows", "replication", "from"):
         rows = rested_on(comment, block, after, kept())
@@ -91,7 +91,7 @@ def test_numbers_rest_on_rows_of_todays_code_or_rechecked_ones(path):
 
 
 @ALL
-def test_published_numbers_are_those_of_the_table(path):
+def test_published_numbers_in_documents_equal_the_table(path):
     for _, _, comment in comments(path, "published"):
         wanted = numbers(comment)
         wrong = [problem for item in wanted.items for problem in problems_with_published(item, wanted)]
@@ -99,7 +99,7 @@ def test_published_numbers_are_those_of_the_table(path):
 
 
 @ALL
-def test_values_of_comments_stand_in_their_text(path):
+def test_values_in_source_comments_occur_in_the_text(path):
     for block, after, comment in comments(path, "rows", "published"):
         text = visible(block) + (visible(after) if after and (after.rows or after.is_code) else "")
         for item in numbers(comment).items:
@@ -108,14 +108,14 @@ def test_values_of_comments_stand_in_their_text(path):
 
 
 @ALL
-def test_arithmetic_of_expressions_is_correct(path):
+def test_arithmetic_in_source_comments_is_correct(path):
     for _, _, comment in comments(path, "computed"):
         for expression, value in pairs(comment):
             assert agrees(value, evaluated(expression)), comment
 
 
 @ALL
-def test_numbers_of_a_table_are_repeated_correctly(path):
+def test_numbers_repeated_from_tables_are_correct(path):
     tables: dict[str, str] = {}
     for first, *cells in (row for block in blocks(path) for row in block.rows):
         tables[first.strip("`")] = " ".join([tables.get(first.strip("`"), ""), *cells])
@@ -126,7 +126,7 @@ def test_numbers_of_a_table_are_repeated_correctly(path):
 
 
 @ALL
-def test_constants_are_those_of_the_code(path):
+def test_constants_in_documents_equal_the_code(path):
     for _, _, comment in comments(path, "written in"):
         file, values = written(comment)
         known = literals(ROOT / file)
@@ -136,7 +136,7 @@ def test_constants_are_those_of_the_code(path):
 
 
 @ALL
-def test_replications_that_texts_name_exist(path):
+def test_replications_named_in_documents_exist(path):
     names = {entry.name for entry in entries()}
     for _, _, comment in comments(path, "replication"):
         assert comment.removeprefix("replication").strip() in names, comment
@@ -147,7 +147,7 @@ def replicated() -> list[Replication]:
     return replications(read_results(ROWS).cells, read_published(), entries())
 
 
-def test_claims_are_counted_as_they_were_judged():
+def test_counts_of_judged_claims_in_documents_are_correct():
     count = Counter(claim.verdict for one in replicated() for claim in one.claims)
     judged = sum(count.values()) - count["not run"]
     not_run = sum(one.status == "not run here" for one in replicated())
@@ -164,14 +164,14 @@ def test_claims_are_counted_as_they_were_judged():
             assert str(number) in (match[0].split() if (match := re.search(pattern, text)) else []), (name, pattern)
 
 
-def test_contradicted_claims_are_listed():
+def test_documents_list_every_contradicted_claim():
     text = (ROOT / "docs/reproduction.md").read_text().partition("## What was contradicted")[2].partition("\n## ")[0]
     wanted = {one.entry.name for one in replicated() for claim in one.claims if claim.verdict == "contradicted"}
     assert set(re.findall(r"^- `([\w-]+)`", text, re.MULTILINE)) == wanted
 
 
 @ALL
-def test_commands_in_texts_would_be_accepted(path):
+def test_commands_in_documents_are_valid(path):
     hidden = [comment.removeprefix("from").strip() for _, _, comment in comments(path, "from")]
     assert all(found(command) for command in hidden), hidden
     shown = [found(code) for block in blocks(path) for code in block.code if found(code)]
@@ -180,7 +180,7 @@ def test_commands_in_texts_would_be_accepted(path):
 
 
 @pytest.mark.parametrize("path", CHECKED, ids=lambda path: path.name)
-def test_decimal_numbers_name_their_source(path):
+def test_every_decimal_number_in_documents_has_a_source(path):
     name = path.relative_to(ROOT).as_posix()
     lacking = [
         (" > ".join(filter(None, block.headings)), found, block.text[:80])
@@ -190,6 +190,6 @@ def test_decimal_numbers_name_their_source(path):
     assert not lacking, "\n".join(map(str, lacking))
 
 
-def test_exceptions_are_sections_that_exist():
+def test_exempted_sections_of_documents_exist():
     for name, heading in EXCEPTIONS:
         assert any(heading in block.headings for block in blocks(ROOT / name)), (name, heading)

@@ -22,7 +22,7 @@ ROOMS = sorted(
 
 
 @pytest.mark.parametrize(("package", "most"), [("bench", 10), ("leaderboards", 6)])
-def test_folders_of_rooms_hold_few_other_files(package, most):
+def test_package_folders_hold_few_files_beside_subpackages(package, most):
     assert len([path for path in (ROOT / package).iterdir() if path.is_file()]) <= most
 
 
@@ -50,7 +50,7 @@ def test_functions_are_at_most_sixty_lines_long():
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_each_room_says_what_lives_there(room):
+def test_each_subpackage_docstring_states_contents_and_imports(room):
     docstring = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
     assert docstring
     assert room in PACKAGES or "Imports" in docstring.split(), "say what the room may import"

@@ -56,7 +56,7 @@ def houses(tmp_path) -> pd.DataFrame:
     return frame
 
 
-def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monkeypatch):
+def test_csv_run_can_be_resumed_only_with_same_table(run, invoke, houses, tmp_path, monkeypatch):
     asked = ("--csv", "houses.csv", "--target", "price", "--methods", "map,constant", *TINY)
     refused = invoke(*asked)
     assert (refused.exit_code, (tmp_path / "r").exists()) == (2, False)
@@ -96,7 +96,7 @@ def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monke
     assert "the results folder holds other data than are here: 4 cells of houses" in changed.stderr
 
 
-def test_options_of_a_table_reach_workers_and_the_page(invoke, tmp_path):
+def test_table_options_reach_workers_and_the_page(invoke, tmp_path):
     rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
     (tmp_path / "bare.csv").write_text("\n".join(rows))
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")
@@ -108,7 +108,7 @@ def test_options_of_a_table_reach_workers_and_the_page(invoke, tmp_path):
     assert command in (tmp_path / "r/html/dataset-bare.html").read_text()
 
 
-def test_first_columns_of_a_wide_table_are_listed(invoke, tmp_path):
+def test_only_first_columns_of_a_wide_table_are_listed(invoke, tmp_path):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 30))).add_prefix("c")
     frame.assign(city=np.resize(["Oslo", "Bern"], 60)).to_csv(tmp_path / "wide.csv", index=False)
     shown = invoke("--csv", "wide.csv", "--target", "c0", "--methods", "map", "--folds", "99", "--dry-run").stdout
@@ -126,7 +126,7 @@ def test_more_folds_than_training_rows_are_refused(invoke, houses, tmp_path, wor
 
 
 @pytest.mark.parametrize("option", ["--out", "--html", "--data-dir"])
-def test_empty_text_is_no_folder(invoke, houses, tmp_path, option):
+def test_empty_folder_argument_is_refused(invoke, houses, tmp_path, option):
     refused = invoke("--csv", "houses.csv", "--target", "price", "--impute", "median", option, "")
     assert refused.exit_code == 2
     assert "an empty text is no folder; write . for the current one" in refused.stderr

@@ -67,7 +67,7 @@ def test_leaderboards_imports_only_its_dependency_group():
     assert used - GUARDED <= declared(PROJECT["dependency-groups"]["leaderboards"])
 
 
-def test_package_is_marked_as_typed():
+def test_package_contains_a_py_typed_marker():
     assert (ROOT / "lockstep_bench" / "py.typed").is_file()
     assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["lockstep_bench"]
 
@@ -83,13 +83,13 @@ def test_locked_versions_satisfy_the_declared_ranges():
 
 
 @pytest.mark.parametrize("listed", ["INTEGRATION", "RETRIED", "LINUX", "POSIX"])
-def test_listed_tests_exist(request, listed):
+def test_test_files_listed_in_conftest_exist(request, listed):
     conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
     for path in getattr(conftest, listed):
         assert (ROOT / "tests" / path).exists()
 
 
-def test_one_version_is_stated_everywhere():
+def test_same_version_is_stated_everywhere():
     version = PROJECT["project"]["version"]
     changes = (ROOT / "CHANGELOG.md").read_text()
     citation = (ROOT / "CITATION.cff").read_text()

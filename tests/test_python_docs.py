@@ -39,7 +39,7 @@ def small_budgets(monkeypatch):
 @pytest.mark.usefixtures("small_budgets")
 @pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize("name", ["python.md", "python.ipynb"])
-def test_documented_python_runs(tmp_path, monkeypatch, name):
+def test_python_examples_in_documents_run(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with plt.rc_context({"backend": "Agg"}):
         exec(compile(code_of(DOCS / name), name, "exec"), {"__name__": "__main__"})
@@ -49,7 +49,7 @@ def test_documented_python_runs(tmp_path, monkeypatch, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["python.md", "python.ipynb"])
-def test_documented_python_runs_in_full(tmp_path, name):
+def test_python_examples_in_documents_run_at_full_size(tmp_path, name):
     (tmp_path / "document.py").write_text(code_of(DOCS / name))
     environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(DOCS.parent), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error::UserWarning", "document.py"]

@@ -66,7 +66,7 @@ def rows(out: Path) -> pd.DataFrame:
     return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
 
 
-def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_nothing(run_all, invoke, tmp_path):
+def test_repeating_a_finished_run_does_nothing(run_all, invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "2", "--out", "r", "--html", "page", *TINY)
     first = run_all(*arguments)
     assert first.returncode == 0, first.stderr
@@ -100,7 +100,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
 
 
-def test_run_killed_in_the_middle_resumes_to_equal_rows(run_all, invoke, tmp_path):
+def test_killed_run_resumes_to_equal_results(run_all, invoke, tmp_path):
     arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-1", "--workers", "2", *TINY)
     undisturbed = invoke(*arguments, "--workers", "1", "--out", "calm")
     assert undisturbed.exit_code == 0, undisturbed.stderr
@@ -127,7 +127,7 @@ def test_run_killed_in_the_middle_resumes_to_equal_rows(run_all, invoke, tmp_pat
     pd.testing.assert_frame_equal(rows(tmp_path / "killed"), rows(tmp_path / "calm"))
 
 
-def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_path):
+def test_ctrl_c_keeps_finished_cells(run_all, tmp_path):
     arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     process = subprocess.Popen(
         command(*arguments),
@@ -153,7 +153,7 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
 
 
 @pytest.mark.slow
-def test_offline_run_uses_built_in_sets_and_names_the_missing(invoke, tmp_path):
+def test_offline_run_uses_built_in_data_sets(invoke, tmp_path):
     done = invoke("--methods", "map", "--splits", "0", "--trials", "1", "--folds", "2", "--epochs", "1", "--out", "r")
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count("no connection to") == 1  # one sentence for all sets of a server
@@ -162,14 +162,14 @@ def test_offline_run_uses_built_in_sets_and_names_the_missing(invoke, tmp_path):
     assert "python -m datasets fetch" in (tmp_path / "r/html/index.html").read_text()
 
 
-def test_named_data_that_are_not_there_make_the_exit_code_2(invoke):
+def test_missing_requested_data_give_exit_code_2(invoke):
     done = invoke("--methods", "map", "--splits", "0", "--out", "r", *TINY, "--datasets", "boston,diabetes")
     assert done.exit_code == 2
     assert "1 ok" in done.stdout
     assert "boston: asked for, but not available" in done.stderr
 
 
-def test_strict_refuses_before_any_work(invoke, tmp_path):
+def test_strict_option_refuses_missing_data_before_running(invoke, tmp_path):
     done = invoke("--strict", "--out", "r")
     assert done.exit_code == 2
     assert "Without boston" in done.stderr
@@ -214,7 +214,7 @@ def test_strict_refuses_before_any_work(invoke, tmp_path):
         (("--list", "--data-dir", "x" * 5000), "cannot be the data folder: it is too long"),
     ],
 )
-def test_bad_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch, arguments, complaint):
+def test_invalid_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch, arguments, complaint):
     monkeypatch.setattr(Spare, "start", lambda *_: None)  # it would only import torch
     done = invoke(*arguments, "--out", "r")
     assert done.exit_code == 2
@@ -223,7 +223,7 @@ def test_bad_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch,
     assert not (tmp_path / "r").exists()
 
 
-def test_refusal_prints_no_traceback(run_all, tmp_path):
+def test_refused_request_prints_no_traceback(run_all, tmp_path):
     for arguments in (["--suite", "ucci"], ["--datasets", "diabetes", "--splits", "25"]):
         done = run_all(*arguments, "--out", "r")
         assert done.returncode == 2
@@ -244,7 +244,7 @@ def test_signal_during_planning_is_reported(invoke, monkeypatch, number, code, s
 
 
 @pytest.mark.parametrize("name", ["html", "training", ".lock-holder.json", ".lock"])
-def test_links_out_of_the_results_folder_are_refused(invoke, tmp_path, name):
+def test_symbolic_links_out_of_the_results_folder_are_refused(invoke, tmp_path, name):
     (tmp_path / "r").mkdir()
     (tmp_path / "victim").write_text("of another")
     (tmp_path / "r" / name).symlink_to(tmp_path / "victim")
@@ -254,7 +254,7 @@ def test_links_out_of_the_results_folder_are_refused(invoke, tmp_path, name):
     assert (tmp_path / "victim").read_text() == "of another"
 
 
-def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
+def test_dry_run_prints_the_plan_without_running(invoke, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
     )  # which has tests of its own
@@ -269,13 +269,13 @@ def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
     assert not (tmp_path / "r").exists()
 
 
-def test_by_default_one_method_of_each_idea_runs(invoke, monkeypatch):
+def test_default_methods_are_the_headline_methods(invoke, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
     done = invoke("--dry-run", "--datasets", "diabetes", "--out", "r")
     assert f"diabetes: {len(methods.headline())} methods x 2 splits" in done.stdout
 
 
-def test_dry_run_prints_time_and_its_basis(invoke, tmp_path):
+def test_dry_run_prints_estimated_time_and_its_basis(invoke, tmp_path):
     for _ in range(2):  # the second time from what was kept
         done = invoke("--dry-run", "--methods", "map", "--splits", "0-1", "--out", "r", *TINY)
         assert done.exit_code == 0, done.stderr
@@ -285,7 +285,7 @@ def test_dry_run_prints_time_and_its_basis(invoke, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faulty, tmp_path, monkeypatch):
+def test_broken_plug_in_method_does_not_block_other_methods(invoke, install_faulty, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
     monkeypatch.setattr(
         "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
@@ -299,7 +299,7 @@ def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faul
 
 
 @pytest.mark.slow
-def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):
+def test_fixed_hyper_parameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
     arguments = ("--methods", "map,vifa", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     fixing = ("--hparam", "lr=0.001", "--hparam", "map:prior_precision=2", "--hparam", "map:noise_precision=0.0003")
@@ -317,7 +317,7 @@ def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monk
 
 
 @pytest.mark.slow
-def test_options_of_a_method_reach_rows_and_pages(invoke, tmp_path):
+def test_method_options_reach_rows_and_pages(invoke, tmp_path):
     arguments = ("--splits", "0", "--workers", "1", "--out", "r", *TINY)
     fixing = ("--hparam", "lr=0.001", "--hparam", "prior_precision=2", "--hparam", "noise_precision=0.0003")
     named = invoke("--methods", "mfvi,mfvi(max_sd=1,mean_network=true)", *arguments, *fixing)
@@ -334,7 +334,7 @@ def test_options_of_a_method_reach_rows_and_pages(invoke, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(invoke, tmp_path):
+def test_pages_show_only_uncontended_times(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     assert invoke(*arguments).exit_code == 0
     before = rows(tmp_path / "r")
@@ -353,7 +353,7 @@ def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(
 
 
 @pytest.mark.slow
-def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
+def test_page_shows_the_effect_of_longer_training(invoke, tmp_path):
     arguments = ("--methods", "map,constant", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     planned = invoke("--longer", "2", "--dry-run", *arguments)
     assert "Longer pass: trains 1 cell(s)" in planned.stdout
@@ -372,7 +372,7 @@ def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
 
 
 @pytest.mark.slow
-def test_results_of_other_data_are_refused_and_of_other_code_noted(invoke, tmp_path):
+def test_results_of_different_data_are_refused(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--out", "r", *TINY)
     assert invoke(*arguments).exit_code == 0
     (path,) = (tmp_path / "r/cells").rglob("*.parquet")
@@ -399,7 +399,7 @@ def test_results_of_other_data_are_refused_and_of_other_code_noted(invoke, tmp_p
     assert invoke("--fresh", *arguments, "--dry-run").exit_code == 0
 
 
-def test_help_and_list_import_no_torch(run_all):
+def test_help_and_list_do_not_import_torch(run_all):
     for option in ("--help", "--list"):
         code = f"import sys; sys.argv = ['run_all.py', '{option}']; from lockstep_bench.run import app\n"
         code += "try: app()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
@@ -409,7 +409,7 @@ def test_help_and_list_import_no_torch(run_all):
         assert name in listed
 
 
-def test_missing_compiler_is_reported_once_with_equal_rows(run_all, tmp_path):
+def test_run_without_compiler_reports_it_once(run_all, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     done = run_all(*arguments, env=run_all.environment | {"CXX": "no-such-compiler"})
     assert done.returncode == 0
@@ -418,7 +418,7 @@ def test_missing_compiler_is_reported_once_with_equal_rows(run_all, tmp_path):
 
 
 @pytest.mark.slow
-def test_loops_that_cannot_be_compiled_are_reported_once_and_in_rows(run_all, tmp_path):
+def test_uncompilable_loops_are_reported_once_and_recorded(run_all, tmp_path):
     """The compiler passes its trial, and fails for each loop in words of another encoding."""
     (tmp_path / "c++").write_text(
         "#!/bin/sh\nfor word; do case $word in *loop.cpp) if grep -q n_updates $word; then\n"

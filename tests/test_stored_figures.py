@@ -74,13 +74,13 @@ def figures_of(row: pd.Series) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("method", STORED["figures"])
-def test_figures_equal_the_stored_ones(rows, method):
+def test_results_equal_stored_results_bit_for_bit(rows, method):
     if arithmetic() != STORED["arithmetic"]:
         pytest.skip(f"equality to the last bit needs {STORED['arithmetic']}")
     assert figures_of(rows.loc[method]) == STORED["figures"][method]
 
 
-def test_most_methods_agree_with_other_arithmetic(rows):
+def test_most_results_agree_on_other_processors(rows):
     agree = [
         method
         for method, stored in STORED["figures"].items()

@@ -1,4 +1,5 @@
-"""The commands of `python -m leaderboards`, a file for each idea.
+"""The commands of `python -m leaderboards`, one module for each.
 
-Imports every room; those that need pandas or SciPy only when a command runs, so that `--help` is instant.
+Imports every subpackage of `leaderboards`. Those that need pandas or SciPy are imported only when a command runs, so
+that `--help` is instant.
 """

@@ -1,4 +1,4 @@
-"""The command `compare`: what changed between two runs."""
+"""The command `compare`: significant differences between the results of two runs."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `edges`: whether the search ranges had room."""
+"""The command `edges`: tuned hyper-parameters that lie at an edge of their search range."""
 
 from typing import Annotated
 

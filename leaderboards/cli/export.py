@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExportFormat(enum.StrEnum):
-    """Formats that `export` writes."""
+    """File formats that the command `export` writes."""
 
     CSV = "csv"
     PARQUET = "parquet"
@@ -38,7 +38,7 @@ def export(
         Path | None, typer.Option("--to", metavar="FILE", help="Write to FILE instead of standard output.")
     ] = None,
 ) -> None:
-    """Print means, standard errors and numbers of splits.
+    """Print or write tables of means over splits, with standard errors and numbers of splits.
 
     csv and parquet: one row per suite, data set, method, preset and metric, with medians, worst splits and failures.
     latex and markdown: methods by data sets, with marks for the best mean and for means that do not differ

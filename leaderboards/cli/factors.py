@@ -1,4 +1,7 @@
-"""`rank --compare`: one factor compared, the other two held fixed or averaged over."""
+"""The option `rank --compare`: ranks the levels of one factor (posterior, network or noise model).
+
+The other two factors are held fixed or averaged over.
+"""
 
 import enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Factor(enum.StrEnum):
-    """Factors that `rank` compares."""
+    """The three factors whose levels `rank --compare` can rank."""
 
     POSTERIOR = "posterior"
     NETWORK = "network"
@@ -23,17 +26,17 @@ class Factor(enum.StrEnum):
 
 
 class Asked(NamedTuple):
-    """A comparison of one factor.
+    """A requested ranking of the levels of one factor: posterior, network or noise model.
 
     Attributes:
         suite: name of the suite.
-        preset: preset, or preset@hash.
+        preset: name of the preset; "preset@hash" names one of several protocols that were run under the preset.
         metric: name of the metric.
-        factor: to compare.
-        levels: posteriors, networks and models of the noise; empty for all.
+        factor: the factor whose levels are ranked.
+        levels: allowed levels of posterior, network and noise model, in this order; empty for all.
         datasets: names of data sets; empty for all.
-        reference: level that differences refer to; "" for the usual one.
-        each: whether to compare on each data set by itself.
+        reference: level that the differences of the others are taken to; "" for the default.
+        each: whether to rank on each data set separately.
     """
 
     suite: str
@@ -47,9 +50,9 @@ class Asked(NamedTuple):
 
 
 def compared(cells: "pd.DataFrame", asked: Asked) -> "dict[str, Ranking]":
-    """Return the ranking of a factor's levels over data sets, by the key "", or on each data set.
+    """Return the ranking of a factor's levels, over all data sets (key "") or on each one (its name as key).
 
-    Exits with code 2 where nothing can be compared. Notes go to standard error.
+    Exits with code 2 if nothing can be compared. Notes on what is left out are printed on standard error.
     """
     from lockstep_bench.leaderboards.stats.factors import BASE, FACTORS, crossed, effects
     from lockstep_bench.leaderboards.stats.ranking import on_each_dataset, over_datasets

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the reading of results folders."""
+"""Command-line options that several commands share, and functions that read results folders."""
 
 import enum
 import re
@@ -20,13 +20,18 @@ Folders = Annotated[
 
 
 def only(option: str, what: str) -> typer.models.OptionInfo:
-    """Return an option that takes names, separated by commas."""
+    """Return a command-line option that takes comma-separated names and restricts a command to them.
+
+    Args:
+        option: name of the option, such as "--methods".
+        what: kind of the names, for the help text, such as "methods".
+    """
     names: typer.models.OptionInfo = typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
     return names
 
 
 class TableFormat(enum.StrEnum):
-    """Formats that `rank`, `replications` and `compare` print."""
+    """Formats in which `rank`, `replications` and `compare` print their tables."""
 
     TEXT = "text"
     CSV = "csv"
@@ -35,13 +40,14 @@ class TableFormat(enum.StrEnum):
 def read_folders(
     folders: list[Path], cached: bool = True, suites: Collection[str] = (), presets: Collection[str] = ()
 ) -> "Leaderboard":
-    """Return the results of several folders, and print on standard error what was left out of them.
+    """Return the results of several folders, and print on standard error which files and rows were skipped.
 
     Args:
-        folders: the folders.
-        cached: False to read every file again.
-        suites: those whose mixtures of rows are reported; of all if there are none.
-        presets: likewise.
+        folders: paths of the results folders.
+        cached: False to read every file again instead of using the user's cache of rows.
+        suites: suites for which a warning is printed where rows of different code, seeds or devices are averaged
+            together; all suites if empty.
+        presets: presets for which that warning is printed; all presets if empty.
     """
     for folder in folders:
         require_results(folder)
@@ -69,12 +75,12 @@ def read_folders(
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names in the value of an option `only`; commas in brackets separate none."""
+    """Return the names in a comma-separated text; commas inside brackets, as in "mfvi(a=1,b=2)", are kept."""
     return [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
 
 
 def require_results(folder: Path) -> None:
-    """Exit with code 2 unless a run has at least begun to fill the folder."""
+    """Exit with code 2 and a message unless the folder is a results folder."""
     try:
         str(folder).encode()
         if not folder.exists():
@@ -92,6 +98,6 @@ def require_results(folder: Path) -> None:
 
 
 def stop(sentence: str) -> NoReturn:
-    """Print a sentence on standard error, of very long values their beginning and end, and exit with code 2."""
+    """Print a sentence on standard error and exit with code 2; very long values in it are shortened."""
     typer.echo(visible(with_short_words(sentence)), err=True)
     raise typer.Exit(2)

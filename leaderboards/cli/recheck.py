@@ -1,4 +1,4 @@
-"""The command `recheck`: run kept cells again, and compare their numbers with those of today's code."""
+"""The command `recheck`: repeat stored results, drawn at random, with the current code, and compare the numbers."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,10 +20,11 @@ def recheck(
         int | None, typer.Option("--seed", min=0, help="Seed of the draw; by default the date, as in 20260131.")
     ] = None,
 ) -> None:
-    """Run cells drawn at random again, compare their numbers with the kept ones, and note the outcome in the folder.
+    """Run randomly drawn results again with the current code, compare the numbers, and store the outcome.
 
-    Each cell is tuned and trained by the command that pages give for it. RESULTS/rechecks.json keeps the outcome. If
-    all agree, pages say so of every row that could have been drawn, and rows of other code lose their mark.
+    A result is that of one method on one split of a data set. It is tuned and trained again by the command that its
+    page shows. RESULTS/rechecks.json keeps the outcome. If all numbers agree, pages state so for every result that
+    could have been drawn, and results of older code are no longer marked as such.
 
     Exit code: 0 if all numbers are equal or differ by no more than noise, 1 otherwise, 2 if nothing can be drawn.
     """

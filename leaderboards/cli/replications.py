@@ -1,4 +1,4 @@
-"""The command `replications`: the papers' numbers beside ours."""
+"""The command `replications`: numbers printed in papers beside the numbers of our replications."""
 
 import sys
 from typing import Annotated

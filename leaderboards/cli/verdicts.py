@@ -133,7 +133,7 @@ def simulate(
     preset: Annotated[str, typer.Option("--preset", help="Preset of these rows, or preset@hash.")] = "tuned",
     metric: Annotated[str, typer.Option("--metric", help="Metric whose residuals are drawn.")] = "nmll",
 ) -> None:
-    """Draw leaderboards of known truth and print how often verdicts are false and intervals cover, in per cent.
+    """Draw leaderboards of known true ranking; print how often verdicts are false and intervals cover, in per cent.
 
     The methods are regressions that are really fitted, on overlapping parts of finite data sets. A verdict is false if
     it contradicts the expected losses. docs/statistics.md explains the scenarios.

@@ -1,1 +1,4 @@
-"""Comparison of two sets of results: what changed significantly. Imports `leaderboards.stats` and below."""
+"""Comparison of two sets of results: what changed significantly.
+
+Imports `leaderboards.stats` and the layers below it.
+"""

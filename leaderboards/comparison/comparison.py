@@ -1,13 +1,13 @@
-"""Comparison of two sets of results: which numbers differ beyond noise, and which cells ended differently.
+"""Comparison of two sets of results: which numbers differ significantly, and which cells changed their status.
 
 For each suite, data set, method, preset and metric that both sets have, new - old is tested split by split (means over
 seeds) by the corrected resampled t, as differences are in rankings (`leaderboards.stats.corrected_t`). Nothing is
 tested with fewer than two common splits, where the data or the splits differ, and where all splits have the same test
-rows.
+rows. A cell is one method on one split of a data set, under one preset and seed.
 
 All p-values are adjusted together by Holm's method. If nothing changed but noise, the probability that any number is
-reported as moved is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in only
-one set has moved, whatever the test.
+reported as changed is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in
+only one set counts as changed, whatever the test.
 
 Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
 Where they do not, some source of randomness is not seeded; these cells are listed separately. Two cells have the same
@@ -38,7 +38,7 @@ DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times, which
 
 
 class Move(NamedTuple):
-    """Metric of a method in both results, with the test of its change: a row of `Comparison.moves`."""
+    """A row of `Comparison.moves`: one metric of one method in both sets of results, and the test of its change."""
 
     suite: str
     dataset: str
@@ -56,7 +56,7 @@ class Move(NamedTuple):
 
 
 class StatusChange(NamedTuple):
-    """Cell whose status differs between the two results: a row of `Comparison.statuses`."""
+    """A row of `Comparison.statuses`: one cell whose status (ok, diverged, failed) has changed."""
 
     suite: str
     dataset: str
@@ -70,7 +70,7 @@ class StatusChange(NamedTuple):
 
 
 class Unsteady(NamedTuple):
-    """Metric of a cell that equal code did not reproduce: a row of `Comparison.unsteady`."""
+    """A row of `Comparison.unsteady`: a metric of one cell that differs although code, data and seed are the same."""
 
     suite: str
     dataset: str
@@ -87,17 +87,18 @@ class Comparison(NamedTuple):
     """Result of `compare`; all frames may be empty.
 
     Attributes:
-        moves: columns of `Move`, one row per suite, data set, method, preset and metric that both have. old and new are
-            means over the n splits that both have; where no split can be compared, they are means over the splits of
-            each, and n is the smaller number. change is new - old with its standard error, and detectable the
-            smallest change that would have been significant with 80 % probability. p_value is Holm's. verdict is
-            "same" (to the last bit), "noise", "untested" (different, but not to be tested) or, for a significant
-            change, "better", "worse" or, for a metric without a direction, "moved".
+        moves: columns of `Move`, one row per suite, data set, method, preset and metric that both sets of results have.
+            old and new are means over the n splits that both have; where no split can be compared, they are means over
+            the splits of each, and n is the smaller number. change is new - old with its standard error, and detectable
+            the smallest change that would have been significant with 80 % probability. p_value is adjusted by Holm's
+            method. verdict is "same" (to the last bit), "noise", "untested" (different, but not to be tested) or, for a
+            significant change, "better", "worse" or, for a metric without a direction, "moved".
         statuses: columns of `StatusChange`, one row per cell whose status changed: "better" if it is "ok" now, "worse"
             if it was "ok" before, else "moved".
-        vanished: columns of `GROUP` and n, the cells that only the old results have.
-        appeared: columns of `GROUP` and n, the cells that only the new results have.
-        unsteady: columns of `Unsteady`, cells that were not reproduced to the last bit (last paragraph above).
+        vanished: columns of `GROUP`, and n, the number of their cells that only the old results have.
+        appeared: columns of `GROUP`, and n, the number of their cells that only the new results have.
+        unsteady: columns of `Unsteady`, cells whose numbers differ although code, data, split, protocol, seed, versions
+            and device are the same.
         notes: sentences on what could not be compared, and why.
     """
 
@@ -115,7 +116,7 @@ class Comparison(NamedTuple):
 
     @property
     def anything(self) -> bool:
-        """True if a number moved, a status changed, or a cell was not reproduced."""
+        """True if a metric changed significantly, a status changed, or a cell was not reproduced bit for bit."""
         return not (self.moved.empty and self.statuses.empty and self.unsteady.empty)
 
     @property
@@ -125,12 +126,12 @@ class Comparison(NamedTuple):
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, metrics: Sequence[str] = DEFAULT) -> Comparison:
-    """Return the comparison of two frames of cells.
+    """Return the comparison of two tables of results, one row per cell.
 
     Args:
-        old: cells as `results.read_results` returns them.
-        new: cells as `results.read_results` returns them.
-        metrics: those to compare.
+        old: result rows from before the change, as `data.results.read_results` returns them.
+        new: result rows from after the change, likewise.
+        metrics: names of the metrics that are compared.
     """
     both = with_labelled_presets(pd.concat([old.assign(_new=False), new.assign(_new=True)], ignore_index=True))
     old, new = (both[both["_new"] == side].drop(columns="_new") for side in (False, True))

@@ -19,7 +19,7 @@ UNSTEADY = "Not reproduced (a bug): different numbers from the same code, data, 
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Print significant changes by p-value, changed statuses, unreproduced cells, and a summary in sentences."""
+    """Print the significant changes in order of their p-values, changed statuses, unreproduced cells, and a summary."""
     for sentence in comparison.notes:
         console.print(Text(visible(sentence)))
     moved = comparison.moved.sort_values("p_value", kind="stable")
@@ -49,7 +49,7 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return how many numbers and cells there are of each kind."""
+    """Return sentences that count the compared numbers by verdict, and the changed, new and vanished cells."""
     count = comparison.moves["verdict"].value_counts()
     parts = [
         f"{count.get(verdict, 0)} {words}"

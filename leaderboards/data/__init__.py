@@ -1,4 +1,4 @@
-"""Parquet in, frames out: rows of results folders, tables kept beside them, and published numbers.
+"""Readers that return data frames: results folders (Parquet), the tables beside them, and published numbers.
 
 Imports `shared.schema`, `shared.rows.reader` and `shared.papers.entries`.
 """

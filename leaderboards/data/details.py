@@ -1,4 +1,8 @@
-"""Tables that cells have beside their rows, for figures: moments, bands, curves."""
+"""Tables for figures that are stored per result: posterior moments, predictive bands, learning curves.
+
+A result, called a cell, is one method on one split of a data set. It is a row of the results; these tables lie in files
+beside it.
+"""
 
 import os
 from itertools import product
@@ -14,7 +18,7 @@ from lockstep_bench.shared.schema import cell_key
 
 
 class CellId(NamedTuple):
-    """The columns of `results.Results.cells` that locate the files of a cell."""
+    """The fields of a result row from which the paths of its detail tables follow."""
 
     folder: str
     suite: str
@@ -26,14 +30,14 @@ class CellId(NamedTuple):
     seed: int
 
     def path(self, table: str) -> Path:
-        """Return the path of the cell's table `table`, whether or not the file exists."""
+        """Return the path of the cell's detail table of the given name, whether or not the file exists."""
         preset = self.preset.partition("@")[0]
         key = cell_key(self.suite, self.dataset, self.method, preset, self.protocol_hash, self.split, self.seed)
         return Path(self.folder) / table / f"{key}.parquet"
 
 
 def detail(table: str, cell: CellId) -> pd.DataFrame | None:
-    """Return the table `table` of a cell, one of `frames.DETAILS`, or None if it has none.
+    """Return the detail table of a cell, whose name is one of `frames.DETAILS`; None if the cell has none.
 
     A file that cannot be read, or that does not fit the schema of the table, counts as missing, because no number of a
     leaderboard depends on it.
@@ -49,13 +53,13 @@ def detail(table: str, cell: CellId) -> pd.DataFrame | None:
 
 
 def in_split_order(cells: pd.DataFrame) -> list[CellId]:
-    """Return the cells ordered by split and seed."""
+    """Return the identifiers of the given result rows, ordered by split and seed."""
     ids = cells[list(CellId._fields)]
     return list(records(ids.sort_values(["split", "seed"], kind="stable"), CellId))
 
 
 def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the table of each method's first split that has one, in the order of `cells`."""
+    """Return each method's detail table `table`, from its first split that has one, in the order of `cells`."""
     by_method: dict[str, pd.DataFrame] = {}
     if not any_of(table, cells):
         return by_method
@@ -66,7 +70,7 @@ def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the tables of all cells in one frame, with the cells' method, split and seed; None if none has one."""
+    """Return the detail tables of all cells, concatenated, with columns method, split and seed; None for none."""
     if not any_of(table, cells):
         return None
     parts = [
@@ -78,6 +82,9 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def any_of(table: str, cells: pd.DataFrame) -> bool:
-    """Return whether a folder `table` exists for any data set of a board, which is cheaper to ask than each cell."""
+    """Return whether any folder of detail tables `table` exists for these cells; False means that no cell has one.
+
+    The check is faster than one of every cell's file.
+    """
     places = product(*(cells[name].unique() for name in ("folder", "suite", "dataset")))
     return any(os.path.isdir(Path(folder) / table / suite / dataset) for folder, suite, dataset in places)

@@ -1,14 +1,14 @@
-"""Choice among rows that contradict each other: the rows that a board uses, and the reason.
+"""Choice among result rows that contradict each other: which are used, and which are left out for what reason.
 
-A board is one suite, data set, preset and protocol. Rows are chosen by their recorded provenance, never by their
-numbers:
+A board is the leaderboard of one suite, data set, preset and protocol. Its rows are chosen by their recorded
+provenance, never by their numbers:
 
 1. A row that lies in several folders, every value the same, counts once.
 2. A board has one checksum of its data, and one of each split: the most frequent among its rows, and the latest of
    equally frequent ones. Rows with another checksum are left out. Cells that failed before they read the data have no
    checksum, and stay.
-3. If a cell (a board's method, split and seed) was run several times, the row of the code that was used last on the
-   board is taken. Among rows of the same code (see `codes`), the one that finished last is taken.
+3. If a cell (a board's method, split and seed) was run several times, the row of the code version that was used last on
+   the board is taken. Among rows of the same code (see `codes`), the one that finished last is taken.
 
 Rows of a board that differ otherwise (in code, seeds, devices) are all used; `wording.mixtures` reports them.
 """
@@ -23,12 +23,13 @@ SHORT = 10  # characters of a revision or checksum that are printed
 
 
 class Choice(NamedTuple):
-    """Rows of one board that were left out.
+    """Rows that were left out of one board (suite, data set, preset and protocol), and why.
 
     Attributes:
         suite, dataset, preset, protocol_hash: identity of the board.
-        kind: "data", "split" or "repeat", for rules 2 and 3 above.
-        used, left_out: the checksums or code revisions in question.
+        kind: reason: "data" and "split" for a differing checksum of the data or the split, "repeat" for a repeated
+            cell.
+        used, left_out: the checksum or code revision of the rows that are used, and of those that are left out.
         n_used, n_left_out: number of rows used and left out.
     """
 
@@ -44,7 +45,7 @@ class Choice(NamedTuple):
 
 
 def decide(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
-    """Return the rows of `cells` that boards use, in their original order, and the choices that left out the others."""
+    """Return the result rows that leaderboards use, in their original order, and a record of those left out."""
     kept, choices = _without_copies(cells), []
     for kind, key, column in (("data", BOARD, "data_sha256"), ("split", [*BOARD, "split"], "split_sha256")):
         kept, left = _one_checksum(kept, kind, key, column)
@@ -103,11 +104,13 @@ def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_used: in
 
 
 def codes(cells: pd.DataFrame) -> pd.Series:
-    """Return the printed name of each row's code, equal for rows of a board whose code gives the same numbers.
+    """Return a name of the code version of each row; rows whose code gives the same numbers get the same name.
 
-    Rows of one board have the same code, whatever their commits, if their `code_identity` agrees: all rows in the part
-    for the evaluation, and the rows of each method in full. The code is then named after the commit that was used last.
-    Rows without an identity, and those of boards where identities differ, are distinguished by their commits.
+    A board is one suite, data set, preset and protocol. `code_identity` is a hash of the code that a number depends on,
+    in two parts: evaluation and method. Rows of one board have the same code, whatever their commits, if the first part
+    agrees among all rows, and both parts agree among the rows of each method. The code is then named after the commit
+    that was used last. Rows without an identity, and those of boards where identities differ, are distinguished by
+    their commits.
     """
     changed = cells["code_dirty"].eq(True).map({True: " with uncommitted changes", False: ""})
     commits = cells["code_revision"].str[:SHORT] + changed

@@ -1,7 +1,7 @@
-"""Column schemas of the frames that this room hands out, and typed access to their rows.
+"""Column schemas of the data frames that `leaderboards.data` returns, and typed access to their rows.
 
-They are pyarrow schemas, as those of the stored tables are. Pandera would repeat what these declare, and every command
-would wait 0.6 s for its import.
+They are pyarrow schemas, as are those of the stored tables. Pandera would repeat these declarations, and its import
+would delay every command by 0.6 s.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,9 +61,9 @@ PUBLISHED = pa.schema(
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table as a frame. Where texts are Python's own strings, equal ones of a column are one and the same.
+    """Return a pyarrow table as a data frame in which equal strings of a column share one Python object.
 
-    Protocols, search spaces and versions of 100,000 rows take a gigabyte otherwise.
+    Protocols, search spaces and versions of 100,000 rows would take a gigabyte otherwise.
     """
     if pd.options.mode.string_storage == "python":
         return encoded.as_frame(table)
@@ -73,7 +73,7 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def listed(column: pd.Series) -> list[Any]:
-    """Return the values of a column as Python's own, much faster than iterating over a column of texts."""
+    """Return the values of a column as a list of Python objects, much faster than iterating over the column."""
     values: list[Any] = column.to_numpy(object).tolist()
     return values
 
@@ -84,6 +84,6 @@ def records(frame: pd.DataFrame, kind: type[Record]) -> Iterator[Record]:
 
 
 def groups(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    """Yield the values of the text columns `names` and the rows that have them, sorted by these values."""
+    """Yield each combination of values of the text columns `names`, with the rows that have it, in sorted order."""
     for values, part in frame.groupby(list(names)):
         yield tuple(map(str, values)), part

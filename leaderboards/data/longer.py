@@ -1,4 +1,7 @@
-"""Gains of longer training, from cells that were trained again with their hyper-parameters, once for longer."""
+"""Gains of longer training, from results whose networks were trained again with the same hyper-parameters.
+
+Each was trained twice: for the original length, and for a multiple of it.
+"""
 
 import json
 from math import isclose
@@ -17,15 +20,15 @@ CELL = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"
 
 
 class LongerTraining(NamedTuple):
-    """A cell trained for as long as before, and for `factor` times as long, from the same seeds.
+    """One method on one split, trained again for the original length and for `factor` times that, from the same seeds.
 
     Attributes:
-        suite, dataset, method, preset, protocol_hash, split, seed: key of the cell.
+        suite, dataset, method, preset, protocol_hash, split, seed: identify the result that was trained again.
         factor: how many times as long the longer training is.
-        nmll: NMLL of the test part, trained as long as before; nats.
-        nmll_longer: NMLL of the test part, trained `factor` times as long; NaN where that diverged.
-        validation_nmll: mean validation NMLL over the folds of the search, trained as long as before.
-        validation_nmll_longer: mean validation NMLL, trained `factor` times as long.
+        nmll: NMLL of the test rows after the original length of training; nats.
+        nmll_longer: NMLL of the test rows after `factor` times that length; NaN if this training diverged.
+        validation_nmll: mean validation NMLL over the cross-validation folds, after the original length.
+        validation_nmll_longer: mean validation NMLL over the folds, after `factor` times that length.
     """
 
     suite: str
@@ -43,22 +46,22 @@ class LongerTraining(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key of the cell (`shared.schema.cell_key`)."""
+        """Key of the result that was trained again (`shared.schema.cell_key`)."""
         return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol_hash, self.split, self.seed)
 
     @property
     def gain(self) -> float:
-        """Decrease of the test NMLL by longer training, nats."""
+        """Decrease of the test NMLL by longer training, in nats."""
         return self.nmll - self.nmll_longer
 
     @property
     def validation_gain(self) -> float:
-        """Decrease of the validation NMLL by longer training, nats."""
+        """Decrease of the validation NMLL by longer training, in nats."""
         return self.validation_nmll - self.validation_nmll_longer
 
 
 def longer_trainings(rows: pd.DataFrame) -> list[LongerTraining]:
-    """Return the pairs of trainings, in the order of their cells.
+    """Return each result that was trained again, with its scores after both lengths of training.
 
     Args:
         rows: columns of `shared.schema.LONGER`.
@@ -72,10 +75,11 @@ def longer_trainings(rows: pd.DataFrame) -> list[LongerTraining]:
 
 
 def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells, with diagnostics of convergence taken from repetitions where a cell has none itself.
+    """Return the results, with missing convergence diagnostics taken from repeated trainings of the same cell.
 
-    Cells from before the objective was recorded need not be tuned again. A repetition with `factor` 1 has the cell's
-    hyper-parameters, seeds and length. It is trusted if its NMLL is within `SAME_NMLL` of the cell's.
+    Old results have none, because the objective was not recorded then. A repetition with `factor` 1 has the cell's
+    hyper-parameters, seeds and length of training, so that the cell need not be tuned again. Its diagnostics are taken
+    if its NMLL is within `SAME_NMLL` of the cell's.
 
     Args:
         cells: columns of `shared.schema.CELLS`.

@@ -1,10 +1,11 @@
-"""Published numbers of gaps and tails: `nnuncert.csv`, summaries of the scores in github.com/pjoachims/nnuncert.
+"""Published scores on gap and tail splits: `nnuncert.csv`, summarised from github.com/pjoachims/nnuncert.
 
-The thesis behind it cuts gaps and tails as the suites `uci-gap` and `uci-tail` do, but orders equal values otherwise.
-It takes five features of three sets for categories, and all others have a split, those without a real gap as well. Its
-scores are of one Gaussian per test point with the predictive mean and variance. The columns of the file are regime, as
-it is called there, suite and dataset, as they are called here, method, metric, mean, stderr, median and n, the number
-of splits.
+A gap split tests on the middle third of one feature's values, a tail split on both ends. The thesis behind the numbers
+makes the splits as the suites `uci-gap` and `uci-tail` do, with three differences: it orders equal values differently,
+it makes no split along five features of three data sets, which it treats as categories, and it includes the splits
+without a real gap. Its scores are those of one Gaussian per test point with the predictive mean and variance. The
+columns of the file are regime (its name there), suite and dataset (their names here), method, metric, mean, stderr,
+median and n, the number of splits.
 """
 
 from pathlib import Path
@@ -45,7 +46,7 @@ OF_GAUSSIAN = ("nmll", "crps", "coverage_95")
 
 
 def read() -> pd.DataFrame:
-    """Return the numbers with the columns of `frames.PUBLISHED`: a mean and a median for each row of the file."""
+    """Return the published numbers, columns `frames.PUBLISHED`: one row per mean and per median in the file."""
     table = pd.read_csv(Path(__file__).with_name("nnuncert.csv"))
     method, metric = table["method"].map(METHODS), table["metric"].map(METRICS)
     named = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Own tables that runs have described in their results folders."""
+"""Data sets that users made from tables of their own, as described in results folders."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,9 +7,9 @@ from pathlib import Path
 
 @contextmanager
 def own_tables(folders: Iterable[Path]) -> Iterator[None]:
-    """Register the own tables of results folders until the end of the `with` block.
+    """Register the user-made data sets that results folders describe, until the end of the `with` block.
 
-    Descriptions that cannot be read are passed over: pages then show the bare name of the data set.
+    Descriptions that cannot be read are skipped; pages then show only the name of the data set.
     """
     try:
         from lockstep_bench import datasets

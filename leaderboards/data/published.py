@@ -1,9 +1,9 @@
-"""Numbers of the papers, for "published versus measured".
+"""Numbers published in papers, with which pages compare the measured ones.
 
 `published.csv` has one row per number: source (a title to cite), table, suite, dataset, method, metric, statistic
 ("mean" or "median"), value, stderr, n, note, incomparable. Every row names a registered suite and data set. Where it
-does not name a registered method and a measured metric, `incomparable` says why nothing here measures its quantity. The
-numbers of `nnuncert` are added to these.
+does not name a registered method and a measured metric, `incomparable` says why nothing in this project measures the
+same quantity. The numbers of the module `nnuncert` are added to these.
 """
 
 from math import hypot, isnan, nan
@@ -29,7 +29,7 @@ FOLLOWED = {
 
 
 class Published(NamedTuple):
-    """One published number, as in `frames.PUBLISHED`; see `read_published`."""
+    """One published number; the fields are the columns `frames.PUBLISHED` of `read_published`."""
 
     source: str
     table: str
@@ -53,7 +53,7 @@ def read_published() -> pd.DataFrame:
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:
-    """Return measured minus published mean in joint standard errors: NaN if one of these is unknown or both are 0.
+    """Return measured minus published mean, in joint standard errors; NaN if a standard error is unknown or both are 0.
 
     The difference is (mean - their_mean) / sqrt(stderr^2 + their_stderr^2).
     """
@@ -62,7 +62,7 @@ def difference(mean: float, stderr: float, their_mean: float, their_stderr: floa
 
 
 def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
-    """Return why a measured and a published number are not from one protocol; "" if no reason is known.
+    """Return why a measured and a published number are of different protocols; "" if no difference is known.
 
     Args:
         source: title of the published source.

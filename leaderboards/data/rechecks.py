@@ -1,6 +1,6 @@
-"""Rechecks: kept cells that were drawn at random and run again, and whether that gave the numbers that are kept.
+"""Rechecks: stored results that were drawn at random and run again, and whether the numbers were reproduced.
 
-`FOLDER/rechecks.json` is a list of them, the latest last. `python -m leaderboards recheck` adds one.
+`FOLDER/rechecks.json` is a list of rechecks, the latest last. `python -m leaderboards recheck` adds one.
 """
 
 import json
@@ -25,16 +25,17 @@ OUTCOMES = {
 
 
 class Again(NamedTuple):
-    """A kept cell and its repetition.
+    """A stored result (one method on one split) and its repetition with the code of the recheck.
 
     Attributes:
-        suite, dataset, method, preset, protocol_hash, split, seed: key of the cell.
-        metric: the one that is compared.
-        kept, new: values of the metric; `new` is None if the repetition has none.
+        suite, dataset, method, preset, protocol_hash, split, seed: identify the result.
+        metric: name of the metric that is compared.
+        kept, new: stored and repeated value of the metric; `new` is None if the repetition has none.
         noise: the largest difference that counts as noise.
-        kept_identity, new_identity: `code_identity` of the two rows; None if unknown.
+        kept_identity, new_identity: hashes of the code that the two values depend on (`code_identity`); None if
+            unknown.
         outcome: a key of `OUTCOMES`.
-        problem: why a cell that was not run has no row.
+        problem: why the repetition has no result; "" if it has one.
     """
 
     suite: str
@@ -55,14 +56,14 @@ class Again(NamedTuple):
 
 
 class Recheck(NamedTuple):
-    """One recheck.
+    """One recheck: results drawn at random from a results folder, run again, and compared.
 
     Attributes:
         finished_at: ISO 8601, UTC.
         code_revision: revision of the code that ran the cells again; "" if nothing ran.
         drawn_from: number of rows that could have been drawn.
         draw: seed of the draw.
-        cells: those that were drawn.
+        cells: the results that were drawn, with their repetitions.
     """
 
     finished_at: str
@@ -73,17 +74,17 @@ class Recheck(NamedTuple):
 
     @property
     def agreed(self) -> bool:
-        """True if every cell was run again, with a number that is equal or within noise."""
+        """True if every drawn result was run again and its number is equal or differs only within noise."""
         return bool(self.cells) and all(cell.outcome in (EQUAL, WITHIN) for cell in self.cells)
 
     @property
     def date(self) -> str:
-        """Day on which it ended."""
+        """Day on which the recheck ended, as YYYY-MM-DD."""
         return self.finished_at[:10]
 
 
 def read_rechecks(folder: Path) -> list[Recheck]:
-    """Return the rechecks of a results folder, the latest last; none if there is no file.
+    """Return the rechecks of a results folder, the latest last; an empty list if there is no file.
 
     Raises:
         ValueError: The file cannot be read as rechecks.
@@ -100,7 +101,7 @@ def read_rechecks(folder: Path) -> list[Recheck]:
 
 
 def write_rechecks(rechecks: Sequence[Recheck], folder: Path) -> None:
-    """Write the rechecks of a results folder in the place of those that it has."""
+    """Write the list of rechecks into a results folder, replacing the list that is there."""
     entries = [recheck._asdict() | {"cells": [cell._asdict() for cell in recheck.cells]} for recheck in rechecks]
     temporary = folder / f".{FILE}.{os.getpid()}.tmp"
     temporary.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
@@ -108,17 +109,17 @@ def write_rechecks(rechecks: Sequence[Recheck], folder: Path) -> None:
 
 
 def can_be_drawn(rows: pd.DataFrame) -> pd.Series:
-    """Return which rows a recheck draws from: finished ones of an engine that records how it trained.
+    """Return a mask of the rows that a recheck may draw: finished results that record how their networks were trained.
 
-    Earlier engines are known to give other numbers.
+    Rows without that record are of old versions of the training code, which are known to give different numbers.
     """
     return rows["status"].eq("ok") & rows["execution"].notna()
 
 
 def with_recheck(rows: pa.Table, rechecks: Sequence[Recheck]) -> pa.Table:
-    """Return rows of a folder with a column `rechecked`: when the folder's latest recheck ended, and by which code.
+    """Return the rows of a results folder with a column `rechecked`: date and code revision of the latest recheck.
 
-    It is null for rows that this recheck could not have drawn, and for all rows if it did not agree.
+    The column is null for rows that this recheck could not have drawn, and for all rows if it did not agree.
     """
     said, covered = pa.nulls(len(rows), pa.string()), None
     if rechecks and rechecks[-1].agreed:

@@ -1,4 +1,4 @@
-"""Rows that were run for tables of papers, apart from all others."""
+"""Separation of the results that replicate a table or figure of a paper from all other results."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,11 +8,11 @@ from lockstep_bench.shared.papers.entries import Entry, entries
 
 
 class Apart(NamedTuple):
-    """Results in two parts, which differ only in `cells` and `choices`.
+    """Results separated into replications and all others. The two parts differ only in `cells` and `choices`.
 
     Attributes:
-        replications: rows that were run for entries of `shared.papers`.
-        others: all other rows, which boards and standings use.
+        replications: result rows of runs that repeat a table or figure of a paper, listed in `shared.papers`.
+        others: all other result rows, which leaderboards and rankings use.
     """
 
     replications: Leaderboard
@@ -20,11 +20,11 @@ class Apart(NamedTuple):
 
 
 def set_apart(results: Leaderboard, made_for: Iterable[Entry] | None = None) -> Apart:
-    """Return results with the rows of replications apart.
+    """Return the results, separated into replications of papers and all others.
 
     Args:
         results: results as they were read.
-        made_for: the entries; None for those of `shared.papers`.
+        made_for: the tables and figures that are replicated; None for all in `shared.papers`.
     """
     presets = {entry.rows for entry in (entries() if made_for is None else made_for)}
     chosen = results.cells["preset"].isin(presets).astype(bool)

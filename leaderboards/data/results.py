@@ -1,4 +1,4 @@
-"""Read results folders: the rows that boards use, skipped files and unavailable data sets."""
+"""Reading of results folders: the rows that leaderboards use, skipped files and unavailable data sets."""
 
 import json
 from pathlib import Path
@@ -18,14 +18,14 @@ from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timin
 
 
 class Skipped(NamedTuple):
-    """A file that was left out, and why."""
+    """A file in a results folder that was skipped, and why."""
 
     path: str  # relative to its results folder, which precedes it if there are several
     reason: str
 
 
 class UnavailableSet(NamedTuple):
-    """A data set that a run could not have."""
+    """A data set that was not available to a run, why, and what to do about it."""
 
     dataset: str
     reason: str
@@ -37,15 +37,16 @@ class Leaderboard(NamedTuple):
 
     Attributes:
         folders: the folders as they were given.
-        cells: one row per cell, columns `frames.TIMED_ROWS`; times only where they are uncontended; convergence also
+        cells: one row per cell (a method on a split of a data set, under one preset and seed), columns
+            `frames.TIMED_ROWS`. Times are null where other work shared the device; convergence diagnostics come also
             from repetitions (`longer.with_convergence`).
-        choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.
-        rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
-        timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
-        longer: cells that were trained again for longer, columns `frames.LONGER_ROWS`.
-        rechecks: those of all folders.
+        choices: records of rows that are not used because they contradict others; see `fingerprints.decide`.
+        rows: all rows as they are in their files: those of `cells`, contradicting ones and duplicates.
+        timings: latest timing of each cell that was repeated alone on its device, columns `frames.TIMING_ROWS`.
+        longer: scores of cells that were trained again, once for longer, columns `frames.LONGER_ROWS`.
+        rechecks: rechecks (results drawn at random and run again) of all folders.
         skipped: files that were left out.
-        unavailable: data sets that the runs could not have.
+        unavailable: data sets that were not available to the runs.
     """
 
     folders: tuple[Path, ...]
@@ -60,13 +61,13 @@ class Leaderboard(NamedTuple):
 
 
 def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
-    """Return all cells of several results folders, as if one run had filled them.
+    """Return the contents of several results folders, as if one run had filled them.
 
-    Files that cannot be read are listed as skipped; they are never an error.
+    Files that cannot be read raise no error; they are listed as skipped.
 
     Args:
         folders: the folders.
-        cached: True to take rows of files that were read before from the user's cache folder.
+        cached: True to take rows of files that were read before from a cache in the user's cache folder.
     """
     tables, timings, longer, skipped = [], [], [], []
     rechecks: list[Recheck] = []

@@ -1,4 +1,4 @@
-"""Uncontended times: those of cells that had their device to themselves."""
+"""Uncontended times: those of runs that had their device to themselves."""
 
 import numpy as np
 import pandas as pd
@@ -9,18 +9,19 @@ PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what sha
 
 
 def latest_timings(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the timing that was finished last, for each method on a data set under a protocol."""
+    """Return the latest of the timings of each method on a data set under a protocol."""
     return timings.sort_values("finished_at", kind="stable").drop_duplicates(PROTOCOL, keep="last", ignore_index=True)
 
 
 def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return `cells` without the times that other work on the device may have lengthened, and with `total_seconds`.
+    """Return the results without times that other work on the device may have lengthened, and with `total_seconds`.
 
-    A method's times on a data set are those of its cell that was repeated alone, if `timings` (columns of
-    `shared.schema.TIMINGS`) has one; the row of that cell holds them. Otherwise they are those of its rows that are
-    `exclusive`. All other times become null, also those of older schemas, which do not record `exclusive`.
+    A method's times on a data set are those of the one cell that was repeated alone on its device, if `timings`
+    (columns `shared.schema.TIMINGS`) has one; the row of that cell then holds them, and its other rows have none.
+    Otherwise the times are those of rows with a true column `exclusive`, which had the device to themselves. All other
+    times become null.
 
-    The total is that of tuning, where anything was tuned, and of the final fit.
+    `total_seconds` is the time of tuning, if anything was tuned, plus that of the final fit.
     """
     times, cell = list(TIMES), [*PROTOCOL, "split", "seed"]
     repeated = pd.MultiIndex.from_frame(cells[PROTOCOL]).isin(pd.MultiIndex.from_frame(timings[PROTOCOL]))
@@ -32,7 +33,7 @@ def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataF
 
 
 def about_times(summary: pd.DataFrame) -> str:
-    """Return a sentence on the times of a board of `summary`, and on finished methods without times."""
+    """Return a sentence on how the times in a summary of results were measured, and which methods have none."""
     timed = set(summary.loc[summary["metric"].isin(TIMES) & (summary["n"] > 0), "method"])
     untimed = sorted(set(summary.loc[summary["n"] > 0, "method"]) - timed)
     sentence = "Times are those of one cell alone on a device that did nothing else." if timed else ""

@@ -1,1 +1,4 @@
-"""Figures as SVG: dot plots, forest plots, small multiples, calibration. Imports `leaderboards.stats` and below."""
+"""Figures as SVG: dot plots, forest plots, small multiples, calibration.
+
+Imports `leaderboards.stats` and the layers below it.
+"""

@@ -34,12 +34,12 @@ class Axis(NamedTuple):
         return self.low <= value <= self.high
 
     def ruled(self, bottom: float, title: str, most: int = 6, zero: float | None = None) -> list[str]:
-        """Return SVG elements of the grid lines, the tick labels and the axis title.
+        """Return the SVG elements of the grid lines, the tick labels and the axis title.
 
         Args:
-            bottom: height of the field in pixels, from the top to the axis.
+            bottom: height of the plotting area in pixels, from its top to the axis.
             title: title of the axis.
-            most: largest number of intervals between ticks.
+            most: largest allowed number of intervals between ticks.
             zero: value at which a stronger line is drawn, with or without a tick; None for no stronger line.
         """
         ticks = [v for v in MaxNLocator(most).tick_values(self.low, self.high) if self.holds(v)]
@@ -53,7 +53,7 @@ class Axis(NamedTuple):
 
 
 def names(labels: list[str], line: float, longest: int) -> str:
-    """Return SVG of the row labels, to be placed to the left of a `field`.
+    """Return SVG of the row labels, to be placed to the left of the plotting area that `field` returns.
 
     Args:
         labels: one per row.
@@ -69,11 +69,11 @@ def names(labels: list[str], line: float, longest: int) -> str:
 
 
 def field(parts: list[str], bottom: float) -> str:
-    """Return SVG of elements that were placed by an `Axis`, with room below for its tick labels and title.
+    """Return SVG of a plotting area that contains the given elements, with room below for tick labels and axis title.
 
     Args:
-        parts: SVG elements.
-        bottom: height in pixels, without the `FOOT`.
+        parts: SVG elements, whose horizontal positions are those of an `Axis`.
+        bottom: height in pixels, without the room below (`FOOT`).
     """
     opening = f'<svg class="field" height="{bottom + FOOT:.0f}" aria-hidden="true" focusable="false">'
     return "".join([opening, *parts, "</svg>"])

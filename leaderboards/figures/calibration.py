@@ -1,4 +1,4 @@
-"""Calibration figures of a board: interval coverage from rows; PIT, reliability and ROC curves from predictions."""
+"""Calibration figures of one data set: interval coverage; PIT, reliability and ROC curves from stored predictions."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,11 @@ MOST_POINTS = 60  # of a curve: more make the page larger, not clearer
 
 
 def coverage(cells: pd.DataFrame) -> Plot | None:
-    """Return observed against nominal coverage of finished cells, methods in their order; None without coverage."""
+    """Return the figure of observed against nominal interval coverage, one panel per method; None without coverage.
+
+    Args:
+        cells: finished results on one data set under one preset; their order of methods is that of the panels.
+    """
     columns = [f"coverage_{level}" for level in LEVELS]
     means = cells.groupby("method", sort=False)[columns].mean().dropna()
     if means.empty:
@@ -39,10 +43,10 @@ def coverage(cells: pd.DataFrame) -> Plot | None:
 
 
 def of_predictions(cells: pd.DataFrame, with_reliability: bool) -> tuple[list[Plot], list[str]]:
-    """Return figures from the predictions of finished cells, and a sentence if predictions were not kept.
+    """Return the calibration figures made from stored predictions, and a sentence if no predictions were stored.
 
     Args:
-        cells: rows of one board.
+        cells: finished results on one data set under one preset.
         with_reliability: whether to draw a reliability diagram too.
     """
     regression = set(cells["task"].dropna()) == {"regression"} or cells["coverage_90"].notna().any()
@@ -67,7 +71,10 @@ def of_predictions(cells: pd.DataFrame, with_reliability: bool) -> tuple[list[Pl
 
 
 def ece_in_words(cells: pd.DataFrame) -> dict[str, str]:
-    """Return the mean ECE of each method of a board, in brackets that of a calibrated model: "ECE 0.031 (0.028)"."""
+    """Return each method's mean ECE as text, such as "ECE 0.031 (0.028)", by method.
+
+    The number in brackets is the ECE that a perfectly calibrated model would have in expectation.
+    """
     means = cells.groupby("method")[["ece", "ece_null"]].mean()
     return {
         str(method): f"ECE {number(row.ece, 3)}" + ("" if np.isnan(row.ece_null) else f" ({number(row.ece_null, 3)})")

@@ -25,7 +25,7 @@ LEVELS = tuple(SHAPES)
 
 
 def rank_distribution(ranking: Ranking) -> Markup:
-    """Return the figure of each method's rank on each data set, its mean rank, and the ranks that are left open."""
+    """Return the figure of each method's rank on each data set, its mean rank, and the confidence set of its rank."""
     rows = ranking.rows
     estimates = [ForestEstimate(row.mean_rank, row.rank_low, row.rank_high, ranking.ranks[row.method]) for row in rows]
     ahead = [row.verdict in AHEAD for row in rows]
@@ -35,10 +35,10 @@ def rank_distribution(ranking: Ranking) -> Markup:
 
 
 def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key: str) -> Markup:
-    """Return quality against cost (log scale), a point per method, with a line through the Pareto front.
+    """Return the figure of quality against cost (log scale), a point per method, with a line through the Pareto front.
 
     Args:
-        points: index method, columns cost and quality.
+        points: one row per method (the index), with columns cost and quality.
         labels: titles of the two axes.
         low_is_good: whether low quality values are good.
         key: prefix of ids, unique within a page.
@@ -103,10 +103,11 @@ def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
 
 
 def coverage(shares: pd.DataFrame) -> Markup:
-    """Return the figure of observed less nominal coverage of central intervals, in percentage points.
+    """Return the figure of observed minus nominal coverage of central intervals, in percentage points.
 
     Args:
-        shares: index method, in the order of the rows; a column per nominal level in percent.
+        shares: observed coverage, one row per method (the index) from top to bottom, one column per nominal level in
+            percent.
     """
     off = 100 * shares - np.array(shares.columns, float)
     low, high = min(float(np.nanmin(off)), 0.0), max(float(np.nanmax(off)), 0.0)

@@ -20,10 +20,10 @@ FENCE = 4  # values further below the lower quartile than this many interquartil
 
 
 def reliability(runs: pd.DataFrame, errors: Mapping[str, str]) -> Markup:
-    """Return a panel per method: accuracy against confidence in bins over all runs, and the share of points per bin.
+    """Return a panel per method: accuracy against confidence in bins over all splits, and the share of points per bin.
 
     Args:
-        runs: columns of `shared.schema.RELIABILITY` and method, split and seed.
+        runs: one row per bin and run; columns of `shared.schema.RELIABILITY`, and method, split and seed.
         errors: calibration error of each method, in words.
     """
 
@@ -49,7 +49,7 @@ def reliability(runs: pd.DataFrame, errors: Mapping[str, str]) -> Markup:
 
 
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
-    """Return the bins of several runs (`shared.schema.RELIABILITY`), pooled; without the empty ones."""
+    """Return the non-empty reliability bins (`shared.schema.RELIABILITY`) of several runs, pooled by counts."""
     filled = bins[bins["count"] > 0]
     means = ["confidence", "accuracy"]
     weighted = filled.assign(**{name: filled[name] * filled["count"] for name in means})
@@ -117,9 +117,10 @@ def _upwards(value: float) -> float:
 
 
 def floor(values: np.ndarray) -> float:
-    """Return the lower end of an axis up to 1, at most 4 interquartile ranges below the lower quartile.
+    """Return the lower end of an axis whose upper end is 1.
 
-    The cut keeps a single bad method from compressing all others.
+    It is the smallest value, but at most 4 interquartile ranges below the lower quartile. The limit keeps a single bad
+    method from compressing all others.
     """
     lower, upper = np.quantile(values, [0.25, 0.75])
     lowest = values[values >= lower - FENCE * (upper - lower)].min()

@@ -1,4 +1,4 @@
-"""Moments of a posterior beside those of the reference: heat maps of covariances, means and standard deviations."""
+"""Figures of posterior moments beside those of the reference posterior: covariance heat maps, means and deviations."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,10 @@ MOST_WEIGHTS = 20  # of a posterior whose heat map has squares that can be disti
 
 
 def heat_maps(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """Return a panel for the reference and for each method: its covariances without the diagonal, as shaded squares.
+    """Return a heat map of the off-diagonal covariances for the reference posterior and for each method.
 
-    A shade is proportional to the covariance. The darkest is the largest covariance of the reference, in size.
+    The shade of a square is proportional to the covariance. The darkest shade is that of the reference posterior's
+    covariance of largest absolute value.
 
     Args:
         tables: columns of `shared.schema.POSTERIORS`, by method.
@@ -41,7 +42,7 @@ def heat_maps(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
 
 def means_and_deviations(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """Return a panel per method with the mean ± 2 standard deviations of each weight, over the reference's in grey.
+    """Return a panel per method with each weight's mean ± 2 standard deviations, over those of the reference in grey.
 
     Args:
         tables: columns of `shared.schema.POSTERIORS`, by method.

@@ -1,4 +1,4 @@
-"""Differences from published numbers in joint standard errors: a row per method or data set, a dot per number.
+"""Dot plots of measured minus published numbers in joint standard errors, a row per method or data set.
 
 The SVG is written directly, as in `figures.dots`; its colours come from the style sheet of the page.
 """
@@ -17,12 +17,12 @@ BAND = 2.0  # between ± this, two numbers agree
 
 
 class Difference(NamedTuple):
-    """One published number.
+    """The difference between one measured and one published number.
 
     Attributes:
         value: measured minus published, in joint standard errors.
-        differs: whether it is significant for all numbers together.
-        label: the number's name, shown where the pointer rests.
+        differs: whether it is significant after Holm's correction for all numbers.
+        label: name of the number, shown as a tooltip.
     """
 
     value: float
@@ -31,10 +31,10 @@ class Difference(NamedTuple):
 
 
 def differences(rows: list[tuple[str, list[Difference]]]) -> Markup:
-    """Return the figure, with ±2 shaded.
+    """Return the dot plot, in which the range of ±2 standard errors is shaded.
 
     Args:
-        rows: label and numbers of each row, from top to bottom.
+        rows: label and differences of each row, from top to bottom.
     """
     reach = min(max([3.0, *(abs(one.value) * 1.08 for _, row in rows for one in row)]), FARTHEST)
     axis = Axis(-reach, reach)

@@ -19,7 +19,7 @@ FENCE = 4  # values further from the quartiles than this many interquartile rang
 
 
 class DotRow(NamedTuple):
-    """One row.
+    """One row of a dot plot: a method, or a data set, with its values on all splits.
 
     Attributes:
         label: name of the method or data set.
@@ -92,10 +92,10 @@ def _bar(value: float, stderr: float, y: float, axis: Axis, kind: str) -> str:
 
 
 def scale(rows: list[DotRow], zero: bool = False) -> tuple[float, float]:
-    """Return the ends of the axis.
+    """Return the lowest and the highest value of the horizontal axis.
 
-    The axis holds all finite values up to 4 interquartile ranges above the upper quartile. A method that fails badly
-    therefore does not compress all others. No low value is cut, because low is good.
+    The axis covers all finite values up to 4 interquartile ranges above the upper quartile. A method that fails badly
+    therefore does not compress all others. No low value is cut, because low values are good.
 
     Args:
         rows: rows of the plot.

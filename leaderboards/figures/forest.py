@@ -13,13 +13,13 @@ TICKS, TICKS_ALONE = 3, 6  # intervals between ticks, with several columns and w
 
 
 class ForestEstimate(NamedTuple):
-    """An estimate with its interval; NaN where unknown.
+    """An estimate with its confidence interval; unknown numbers are NaN.
 
     Attributes:
         value: the estimate.
         low: lower end of its interval.
         high: upper end of its interval.
-        parts: values that the estimate is the mean of, drawn as faint dots.
+        parts: values whose mean is the estimate, drawn as faint dots.
     """
 
     value: float
@@ -29,7 +29,7 @@ class ForestEstimate(NamedTuple):
 
 
 class ForestColumn(NamedTuple):
-    """One column of a forest plot.
+    """One column of a forest plot: the estimates of one quantity for all methods.
 
     Attributes:
         title: title of the axis.
@@ -43,7 +43,7 @@ class ForestColumn(NamedTuple):
 
 
 def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) -> Markup:
-    """Return a forest plot. Intervals are cut at the ends of the axis.
+    """Return a forest plot, whose intervals are cut at the ends of the axis.
 
     Args:
         labels: one per row.
@@ -62,7 +62,7 @@ def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) ->
 
 
 def alone(estimate: ForestEstimate, axis: Axis, is_ahead: bool) -> Markup:
-    """Return one estimate with its interval and the line at 0, for a table's cell.
+    """Return SVG of a single estimate with its interval and the line at 0, for one cell of an HTML table.
 
     Args:
         estimate: the estimate that is drawn.
@@ -90,9 +90,9 @@ def _marks(estimate: ForestEstimate, y: float, axis: Axis, kind: str) -> list[st
 
 
 def span(column: ForestColumn) -> tuple[float, float]:
-    """Return the ends of a column's axis.
+    """Return the lowest and the highest value of a column's axis.
 
-    The axis holds all values and interval ends within 4 interquartile ranges of the quartiles of the values. A single
+    The axis covers all values and interval ends within 4 interquartile ranges of the quartiles of the values. A single
     bad method therefore does not compress all others.
     """
     known = [estimate for estimate in column.estimates if np.isfinite(estimate.value)]

@@ -1,4 +1,4 @@
-"""Figures of a board, besides its dot plot, from the detail tables that are stored beside its cells."""
+"""Figures of one data set and preset, other than the dot plot, from detail tables stored beside the results."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -17,11 +17,11 @@ from lockstep_bench.shared.schema import SHIFT_FAMILIES
 
 
 def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
-    """Return the figures of one board, and a sentence for each figure that has no data.
+    """Return the figures of one data set under one preset, and a sentence for each figure that has no data.
 
     Args:
-        cells: rows of the board.
-        methods: names, in the order of the panels.
+        cells: result rows of this data set and preset.
+        methods: names of the methods, in the order of the panels.
         key: prefix of ids, unique within a page.
     """
     places = np.flatnonzero(cells["status"] == "ok")

@@ -21,7 +21,7 @@ FAR = 4.0  # lines are drawn at most this many widths or heights beyond the plot
 
 
 class PanelScale(NamedTuple):
-    """Values at the ends of the axes. The marks below take any array-like of numbers.
+    """Scale of a panel: the values at the ends of its axes. Methods return SVG marks at given values.
 
     Attributes:
         x: values at the left and the right end.
@@ -111,7 +111,7 @@ def _frame(scale: PanelScale, ticks: tuple[Sequence[float], Sequence[float]]) ->
 
 
 def note(text: str, up: float) -> str:
-    """Return SVG of a text at the right of a panel, at the height `up`: 0 is the bottom, 1 the top."""
+    """Return SVG of a text at the right edge of a panel, at the relative height `up`: 0 is the bottom, 1 the top."""
     return f'<text class="note" x="{SIDE - 4}" y="{HEIGHT * (1 - up):.1f}">{escape(text)}</text>'
 
 

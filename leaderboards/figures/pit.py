@@ -13,7 +13,10 @@ LEAST_P = 0.001  # smaller p values are printed as an inequality
 
 
 def of_regressions(by_method: dict[str, Predictions]) -> Plot:
-    """Return the distribution function of each method's PIT less that of uniform values, with the band of chance."""
+    """Return the figure of each method's PIT distribution function minus that of uniform values.
+
+    A band shows the deviations that chance allows.
+    """
     values = {method: pit(predictions)[~predictions.ood] for method, predictions in by_method.items()}
     excess = {method: distribution(of_method) - POINTS for method, of_method in values.items()}
     bands = [uniform_band(len(of_method)) for of_method in values.values()]

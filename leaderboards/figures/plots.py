@@ -1,4 +1,4 @@
-"""A figure together with the texts that a page prints with it."""
+"""A figure together with the description and the caption that a page prints with it."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from markupsafe import Markup
 
 
 class Plot(NamedTuple):
-    """A figure and its texts.
+    """A figure with its description and its caption.
 
     Attributes:
-        svg: the figure, without text alternatives.
+        svg: the figure as SVG, without alternative text.
         description: main values of the figure in words, for screen readers.
         caption: how to read the figure.
     """

@@ -1,4 +1,4 @@
-"""Figures against a reference posterior: contours of two weights, principal axes, function bands, distance curves."""
+"""Figures that compare with a reference posterior: weight contours, principal axes, function bands, distance curves."""
 
 from collections.abc import Mapping
 
@@ -21,10 +21,11 @@ LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (T
 
 
 def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """Return a panel per method: 1 and 2 sd ellipses of its Gaussian over a kernel estimate of the reference.
+    """Return a panel per method: 1 and 2 sd ellipses of its Gaussian over the density of the reference posterior.
 
-    `tables` have the columns of `shared.schema.POSTERIORS`, of two weights. Draws of a method are vectors that it was
-    fitted to, shown as dots.
+    `tables` have, by method, the columns of `shared.schema.POSTERIORS` for two weights. The density is a kernel
+    estimate. If a table has draws of the method, they are the vectors that the Gaussian was fitted to, and are shown as
+    dots.
     """
     reference = next(iter(tables.values())).set_index("who").loc["truth"]
     draws = np.reshape(reference["draws"], (-1, 2))
@@ -56,10 +57,10 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
 
 def densest(draws: np.ndarray, scale: PanelScale) -> list[np.ndarray]:
-    """Return outlines (n, 2) of the regions of highest density with the mass of a Gaussian within each of `LEVELS`.
+    """Return outlines (n, 2) of the highest-density regions whose masses are those of a Gaussian within `LEVELS` sd.
 
-    The density is a kernel estimate of the draws (N, 2); a region of mass m is where it exceeds its (1 - m) quantile at
-    the draws (Hyndman 1996).
+    The density is a kernel estimate from the draws (N, 2). The region of mass m is where the density exceeds the (1 -
+    m) quantile of its values at the draws (Hyndman 1996).
     """
     from scipy.stats import gaussian_kde
 
@@ -78,9 +79,10 @@ def _round_places(low: float, high: float) -> list[float]:
 
 
 def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """Return a panel per method: mean +-2 sd of its Gaussian along the reference's principal axes, in reference sd.
+    """Return a panel per method: mean +-2 sd of its Gaussian along the principal axes of the reference posterior.
 
-    `tables` have the columns of `shared.schema.POSTERIORS`.
+    The unit along each axis is the reference's standard deviation. `tables` have, by method, the columns of
+    `shared.schema.POSTERIORS`.
     """
     moments = {method: along_principal_axes(table) for method, table in tables.items()}
     dim = len(next(iter(moments.values()))[0])
@@ -100,7 +102,7 @@ def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
 
 def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and sd (D,) of a method's Gaussian along the reference's principal axes, in the reference's sd.
+    """Return mean and sd (D,) of a method's Gaussian along the reference posterior's principal axes, in reference sd.
 
     With the eigenvectors v_i and eigenvalues l_i of the reference's covariance, largest first, a method of mean m and
     covariance S has the mean v_i'(m - m_ref) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
@@ -116,7 +118,7 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
-    """Return a panel per method: mean +-2 sd of its function, the reference's band (dotted) and the training points.
+    """Return a panel per method: mean +-2 sd of its function, the reference posterior's (dotted), and training points.
 
     `tables` have the columns of `shared.schema.BANDS`; `train` is (x (N,), y (N,)).
     """

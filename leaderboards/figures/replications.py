@@ -1,4 +1,4 @@
-"""Figures of a replication: those that its paper has, from the tables that are stored beside its rows."""
+"""Figures of a replication (runs that repeat a paper's figure), from tables stored beside the results."""
 
 import pandas as pd
 from markupsafe import Markup
@@ -14,10 +14,10 @@ CURVES = ("rel_cov", "w2_scaled")
 
 
 def figures(cells: pd.DataFrame, key: str) -> list[Plot]:
-    """Return the figures of the rows of one entry, data set by data set; none where nothing is stored for one.
+    """Return our version of a replicated paper's figures, data set by data set, skipping those without stored tables.
 
     Args:
-        cells: rows of the entry.
+        cells: result rows of the replication.
         key: prefix of ids, unique within a page.
     """
     finished = cells[cells["status"] == "ok"]

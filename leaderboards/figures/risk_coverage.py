@@ -1,4 +1,4 @@
-"""Figures of risk against coverage: the loss on the points that a method is most certain of."""
+"""Figures of risk against coverage: the loss on the share of points that a method is most certain of."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ MOST_POINTS = 60  # of a curve: more make the page larger, not clearer
 
 
 def of_classifiers(by_method: dict[str, Predictions]) -> Plot:
-    """Return the error rate on the most confident test points against their share."""
+    """Return the figure of the error rate on the most confident test points against their share."""
     return _plot(
         {method: _classified(predictions) for method, predictions in by_method.items()},
         "error rate",
@@ -26,7 +26,7 @@ def of_classifiers(by_method: dict[str, Predictions]) -> Plot:
 
 
 def of_regressions(by_method: dict[str, Predictions]) -> Plot:
-    """Return the mean squared error on the test points of least predictive variance against their share."""
+    """Return the figure of the mean squared error on the points of least predictive variance against their share."""
     return _plot(
         {method: _regressed(predictions) for method, predictions in by_method.items()},
         "mean squared error",

@@ -15,7 +15,7 @@ LONGEST = 19  # largest number of characters of a title
 
 
 class Panel(NamedTuple):
-    """One panel, which shows either a line or bars.
+    """One panel on the unit square, which shows either a line or bars.
 
     Attributes:
         title: text above the panel.

@@ -29,7 +29,7 @@ PLACES = {"d", "x", "y", "width", "height", "transform"}  # lengths in points, r
 
 
 def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> str:
-    """Return the SVG of a figure, ready to be put inline into a page.
+    """Return a Matplotlib figure as SVG, ready to be put inline into a page.
 
     Args:
         draw: function that draws on an empty figure.

@@ -1,4 +1,4 @@
-"""Figures of a score against seconds: a line for each method through its budgets."""
+"""Figures of a score against computing time: a line for each method through its results under rising time budgets."""
 
 import matplotlib as mpl
 import numpy as np
@@ -19,7 +19,8 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
     """Return the figure of a score (vertical) against seconds (horizontal, logarithmic).
 
     Args:
-        points: columns method, seconds and score; the points of a method in the order of its line.
+        points: columns method, seconds and score; one row per time budget, in the order in which a method's line joins
+            them.
         methods: every method of a page, so that each has the same colour and dashes in all its figures.
         title: title of the figure.
         label: title of the vertical axis.

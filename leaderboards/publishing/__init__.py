@@ -1,6 +1,6 @@
-"""A leaderboard for others: the site, its results as Parquet beside it, and checksums, in a folder or on a git branch.
+"""Publication of a leaderboard: the site, its results as Parquet, and checksums, in a folder or on a git branch.
 
-Imports `leaderboards.site` and below.
+Imports `leaderboards.site` and the layers below it.
 
 The results determine everything: publishing the same results again gives the same bytes, and no new commit.
 """
@@ -21,7 +21,7 @@ def publish_to_folder(results: Leaderboard, folder: Path) -> SiteContents:
     """Publish `results` to `folder`, which is new, empty, or was published before.
 
     Raises:
-        PublishingRefused: No cell is finished, or `folder` holds files that publishing did not make.
+        PublishingRefused: No result is finished, or `folder` holds files that publishing did not write.
         OSError: A file cannot be written; `folder` stays unchanged.
     """
     return replace_folder(folder, lambda fresh: write_contents(results, fresh))
@@ -31,7 +31,7 @@ def publish_to_branch(results: Leaderboard, branch: str) -> tuple[SiteContents, 
     """Publish `results` to a branch of the current git repository, without pushing it.
 
     Raises:
-        PublishingRefused: No cell is finished, or `publishable` refuses the branch.
+        PublishingRefused: No result is finished, or the branch cannot be published to (see `branch.publishable`).
     """
     publishable(branch)  # before the work
     with tempfile.TemporaryDirectory() as fresh:

@@ -1,4 +1,4 @@
-"""Publication to a branch of the current git repository, without touching its working tree and index."""
+"""Publication to a branch of the current git repository, without changing its working tree and index."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 
 class Commit(NamedTuple):
-    """The commit that a branch points to."""
+    """The commit that a branch points to after publishing, whether it is new, and the command that pushes it."""
 
     id: str
     made: bool  # False if the branch held the same files before
@@ -19,11 +19,11 @@ class Commit(NamedTuple):
 
 
 def publishable(branch: str) -> str | None:
-    """Return the parent of the next commit on a branch: the branch's own, else the only remote's, else None.
+    """Return the parent of the next commit on a branch: the local branch's last commit, else the remote's, else None.
 
     Raises:
         PublishingRefused: There is no repository, or `branch` is not a valid name, is checked out, or was not made by
-            publish.
+            the command `publish`.
     """
     _git("rev-parse", "--git-dir")
     if not branch or branch.startswith("-") or _git("check-ref-format", "--branch", branch, fails=True) != branch:
@@ -41,7 +41,7 @@ def publishable(branch: str) -> str | None:
 def commit_folder(folder: Path, branch: str, message: str) -> Commit:
     """Commit the files of `folder` to `branch`, unless the branch holds the same files; nothing is pushed.
 
-    Files on the branch that publish did not put there (a CNAME, for example) stay.
+    Files on the branch that `publish` did not write (a CNAME, for example) stay.
 
     Raises:
         PublishingRefused: `publishable` refuses the branch.

@@ -1,4 +1,4 @@
-"""Compact results folders: the rows of all cells of a suite in one Parquet file, or in several of `MOST_ROWS` each.
+"""Compact results folders: all results of a suite in one Parquet file, or in several of `MOST_ROWS` rows each.
 
     FOLDER/cells/SUITE.parquet, FOLDER/cells/SUITE.2.parquet, ...
     FOLDER/timings/SUITE.parquet
@@ -6,9 +6,10 @@
     FOLDER/predictions/SUITE/DATASET.parquet
     FOLDER/unavailable.json
 
-Such a folder is a results folder without the tables that a run keeps beside a cell (curves, studies), but for the
-predictions of a few points of each method's first split (`leaderboards.stats.thinned`).
-`leaderboards.data.results.read_results` reads both, so that published results can be merged with others.
+A run instead writes one file per result. Of the tables that it stores beside a result (curves, tuning studies,
+predictions), a compact folder keeps only the predictions at a few points of each method's first split
+(`leaderboards.stats.thinned`). `leaderboards.data.results.read_results` reads both kinds of folder, so that published
+results can be merged with others.
 """
 
 import json
@@ -34,7 +35,9 @@ def write_compact(
     folder: Path,
     longer: pd.DataFrame = NO_LONGER,
 ) -> list[Path]:
-    """Write cells, timings and longer trainings to a new folder, and return the files.
+    """Write results, timings and longer trainings to a new folder, and return the paths of the files.
+
+    The arguments other than `folder` are the attributes of `leaderboards.data.results.Leaderboard` of these names.
 
     Duplicate rows are written once. The same rows give the same bytes in any order.
     """

@@ -43,7 +43,7 @@ All other predictions, studies and the tables behind some figures are not includ
 
 
 class SiteContents(NamedTuple):
-    """Summary of what was written."""
+    """Summary of a publication: title, sizes in bytes, and names of machines that its pages show."""
 
     title: str  # number of cells, methods and data sets, in words
     results_bytes: int
@@ -55,7 +55,7 @@ def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
     """Write the site, its results, a README and checksums into an empty folder.
 
     Raises:
-        PublishingRefused: There is no finished cell.
+        PublishingRefused: No result is finished.
     """
     if results.cells.empty:
         raise PublishingRefused(

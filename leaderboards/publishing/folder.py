@@ -1,4 +1,4 @@
-"""Publication to a folder, which is replaced as a whole or left unchanged."""
+"""Publication to a folder, which is either replaced as a whole or left unchanged."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def replace_folder(folder: Path, fill: Callable[[Path], T]) -> T:
     """Let `fill` write into a new folder beside `folder`, move it into place, and return the result of `fill`.
 
     Raises:
-        PublishingRefused: The folder holds files that publishing did not make; it stays unchanged.
+        PublishingRefused: The folder holds files that publishing did not write; it stays unchanged.
         OSError: A file cannot be written; the folder stays unchanged.
     """
     folder = folder.resolve()

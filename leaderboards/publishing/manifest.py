@@ -1,4 +1,4 @@
-"""Checksums of a published folder, by which its own files are distinguished from others."""
+"""The checksums file of a published folder, which also tells the files that publishing wrote from all others."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ HIDDEN = {
 
 
 def seal(folder: Path) -> None:
-    """Add the checksums of all files of a folder, in the format of `sha256sum`, and the files that hosts need."""
+    """Write into a folder the checksums of its files, in the format of `sha256sum`, and files that web hosts need."""
     lines = []
     for name in files(folder):
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
@@ -34,6 +34,6 @@ def files(folder: Path) -> list[str]:
 
 
 def foreign(present: Iterable[str], sums: str) -> list[str]:
-    """Return the files that are neither in the checksums `sums` nor written by `seal`."""
+    """Return the names in `present` that are neither in the text `sums` of a checksums file nor written by `seal`."""
     ours = {line.split("  ", 1)[-1] for line in sums.splitlines()} | {SUMS, *HIDDEN}
     return sorted(set(present) - ours)

@@ -13,10 +13,11 @@ PROTOCOL = ["preset", "protocol_hash"]
 
 
 def write_predictions(rows: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write the predictions that the cells' folders hold to a new folder, and return the files.
+    """Copy predictions at a few points of each method's first split to a new folder, and return the paths of the files.
 
     Args:
-        rows: cells, columns `leaderboards.data.frames.CELL_ROWS`.
+        rows: result rows, columns `leaderboards.data.frames.CELL_ROWS`, which name the folders that hold the
+            predictions.
         folder: results folder that is written to.
     """
     written = []

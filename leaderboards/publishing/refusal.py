@@ -1,5 +1,5 @@
-"""The error that publishing raises."""
+"""The exception that publishing raises if it would overwrite foreign files or publish nothing."""
 
 
 class PublishingRefused(Exception):
-    """Publishing would lose files or publish nothing; the message says what, and what to do about it."""
+    """Raised if publishing would overwrite foreign files or publish nothing; the message states the remedy."""

@@ -1,4 +1,4 @@
-"""Rechecks: kept cells are run again, and their numbers compared with those of today's code.
+"""Rechecks: stored results, drawn at random, are repeated with the current code, and their numbers compared.
 
-Imports `leaderboards.replications` and below. Cells are run by `run_all.py`, in processes of their own.
+Imports `leaderboards.replications` and the layers below it. Results are repeated by `run_all.py` in separate processes.
 """

@@ -1,4 +1,4 @@
-"""The random draw of the cells that a recheck runs again."""
+"""The random draw of the stored results that a recheck repeats."""
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,10 @@ LONGEST_SECONDS = 300  # of tuning and final fit; a recheck is to be a matter of
 
 
 def population(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a recheck draws from, the latest of each cell, in an order that no file decides.
+    """Return the rows that a recheck may draw: the latest row of each result, in an order independent of the files.
 
-    Left out are cells that did not finish, those of earlier engines, and those that took longer than `LONGEST_SECONDS`.
+    Left out are results that did not finish, those of old versions of the training code, and those that took longer
+    than `LONGEST_SECONDS`.
 
     Args:
         rows: columns of `shared.schema.CELLS`, with the times as they were recorded.
@@ -24,10 +25,10 @@ def population(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def drawn(rows: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
-    """Return `n` rows, or all if there are fewer: one of each suite in turn, of a random preset of the suite.
+    """Return `n` random rows, or all if there are fewer: from each suite in turn, of a random preset of the suite.
 
-    Suites have engines of their own (loops of small networks, single large networks, streams), and a plain draw would
-    rarely meet the smaller ones.
+    Suites are trained by different code (stacks of small networks, single large networks, streams), and a uniform draw
+    would rarely take rows of the smaller suites.
 
     Args:
         rows: result of `population`.

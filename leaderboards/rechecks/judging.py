@@ -1,4 +1,4 @@
-"""Rechecks: cells drawn, run again, and judged."""
+"""Rechecks: stored results are drawn, run again, and their numbers judged as equal, within noise, or different."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -24,14 +24,14 @@ OTHER_SEEDS = 4  # that a cell is run with where that share is exceeded
 def recheck(
     rows: pd.DataFrame, n: int, seed: int, run: Callable[[Row], Row] = run_again, tell: Callable[[Again], None] = print
 ) -> Recheck:
-    """Return the recheck of `n` cells of a results folder.
+    """Draw `n` results of a results folder, run them again, and return the outcome.
 
     Args:
         rows: all rows of the folder, with the times as they were recorded.
-        n: number of cells.
+        n: number of results.
         seed: seed of the draw.
-        run: runs a cell again and returns its row.
-        tell: called with each cell as soon as it was run.
+        run: function that runs the result of a row again and returns the new row.
+        tell: function that is called with each comparison as soon as it is made.
     """
     every = population(rows)
     cells, codes = [], set()
@@ -51,20 +51,21 @@ def recheck(
 
 
 def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame, others: Sequence[Row] = ()) -> Again:
-    """Return a kept row beside its repetition.
+    """Return the comparison of a stored row with its repetition.
 
-    The number is the first of `metrics.LEADS` that the row has. A repetition on the same kind of processor has the same
-    bits, unless the code has changed them. Rounding can change which hyper-parameters are chosen, which is as another
-    seed. How much a number varies with its seed is unknown, but no more than over the splits of a data set, whose
-    seeds differ too: `DEVIATIONS` standard deviations of these are taken for noise. Where a method has fewer than
-    `FEWEST_SPLITS`, or splits are along features, each of which is another question, it is `SHARE` of the number, or as
-    many standard deviations over the repetition and further ones with other seeds.
+    The compared metric is the first of `metrics.LEADS` that the row has. A repetition on the same kind of processor has
+    equal bits, unless the code has changed them. On another, rounding can change which hyper-parameters are chosen,
+    which has the effect of another seed. How much a number varies with its seed is unknown, but it varies no more than
+    over the splits of a data set, whose seeds differ too. A difference of up to `DEVIATIONS` standard deviations over
+    splits therefore counts as noise. With fewer than `FEWEST_SPLITS` splits, or where each split leaves out values of
+    another feature so that splits differ in difficulty, the limit is `SHARE` times the number instead, or `DEVIATIONS`
+    standard deviations over the repetition and further ones with other seeds.
 
     Args:
-        row: the kept row.
+        row: the stored row.
         new: its repetition, or why there is none.
-        rows: the rows that it was drawn from, for the spread over splits.
-        others: repetitions with other seeds, where splits tell no spread.
+        rows: the rows from which it was drawn, which give the standard deviation over splits.
+        others: repetitions with other seeds, where splits do not give that deviation.
     """
     metric = next((name for name in LEADS if not pd.isna(row[name])), LEADS[-1])
     kept = float(row[metric])

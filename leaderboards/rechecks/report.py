@@ -1,4 +1,4 @@
-"""The report of a recheck on a terminal."""
+"""The report of a recheck (results that were drawn at random and run again) on a terminal."""
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +12,7 @@ COLOURS = {WITHIN: "yellow", DIFFERENT: "red", NOT_RUN: "red"}
 
 
 def show(recheck: Recheck, console: Console) -> None:
-    """Print a line for each cell, and what they say together."""
+    """Print a line for each result that was run again, and a summary."""
     table = Table()
     for name in ("Cell", "Metric", "Kept", "Again", "Noise", "Outcome"):
         table.add_column(name, overflow="fold")
@@ -25,7 +25,7 @@ def show(recheck: Recheck, console: Console) -> None:
 
 
 def in_words(cell: Again) -> str:
-    """Return which cell it is, such as "uci, yacht, map, tuned, split 3"."""
+    """Return the name of the result that was run again, such as "uci, yacht, map, tuned, split 3"."""
     return f"{cell.suite}, {cell.dataset}, {cell.method}, {cell.preset}, split {cell.split}"
 
 

@@ -1,4 +1,4 @@
-"""A kept cell run again, by the command that runs it and in a folder of its own."""
+"""Repetition of a stored result by a call of `run_all.py`, in a temporary folder."""
 
 import shlex
 import subprocess
@@ -18,11 +18,11 @@ Row = dict[str, Any]  # columns of `shared.schema.CELLS`
 
 
 class NotRun(Exception):
-    """A command gave no row of the cell. The message has the end of its output."""
+    """Raised if a command gave no result; the message contains the end of its output."""
 
 
 def words(row: Row) -> list[str]:
-    """Return the arguments of `run_all.py` that run a cell again: tuning and final fit, under the same protocol."""
+    """Return the arguments of `run_all.py` that repeat a result: tuning and final fit, under the same protocol."""
     for entry in entries():
         if row["preset"] == entry.name:
             names = {name for run in entry.runs for name in run.methods if canonical(name) == canonical(row["method"])}
@@ -34,10 +34,10 @@ def words(row: Row) -> list[str]:
 
 
 def run_again(row: Row) -> Row:
-    """Return the row of a cell that was run again.
+    """Run the result of a stored row again, and return the new row.
 
     Raises:
-        NotRun: there is none.
+        NotRun: The command gave no row.
     """
     with tempfile.TemporaryDirectory() as folder:
         run = [sys.executable, "-m", "run_all", *words(row), "--workers", "1", "--out", folder]

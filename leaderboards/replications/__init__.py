@@ -1,5 +1,5 @@
-"""Replications: the papers' numbers and claims beside the rows that were run for them, with computed verdicts.
+"""Replications: numbers and claims of papers beside the results of runs that repeat them, with computed verdicts.
 
-`judgement` and `claims` hold the rules, `comparison` applies them to every entry of `shared.papers`. Imports
-`shared.papers.entries`, `leaderboards.stats` and below.
+`judgement` and `claims` hold the rules; `comparison` applies them to every table and figure that `shared.papers` lists.
+Imports `shared.papers.entries`, `leaderboards.stats` and the layers below it.
 """

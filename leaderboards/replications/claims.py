@@ -1,16 +1,16 @@
-"""The rules by which rows support or contradict a paper's claim that has no number.
+"""The rules by which results support or contradict a paper's claim, such as "method a has a lower NMLL than b".
 
-A claim compares a metric of two methods, or of a method and a constant, on each of its data sets. The 95 % interval of
-the mean of the paired differences left - right over shared splits decides: d ± t s, with s the standard error, which
-allows for the rows that splits share (`leaderboards.stats.corrected_t`), and t the quantile of Student's distribution,
-which is 2.1 for 20 splits. Each test is by itself, at the 5 % level; they are not corrected for their number.
+A claim compares a metric of a left method with that of a right method, or with a constant, on each of its data sets.
+The 95 % interval of the mean of the paired differences left - right over shared splits decides: d ± t s, with s the
+standard error, which allows for the rows that splits share (`leaderboards.stats.corrected_t`), and t the quantile of
+Student's distribution, which is 2.1 for 20 splits. Each test has the level 5 %, without a correction for their number.
 
 The claim that left is below right holds if the interval is below 0, is contradicted if it is above 0, and is undecided
 otherwise. The claim that both are within a margin holds if the interval is inside ± the margin, and is contradicted if
 it is outside.
 
-A single shared split has no interval. It decides if the two differ by more than 10 % of the right one; for a margin, by
-which side of it the difference is on.
+A single shared split has no interval. The claim is then decided if the two values differ by more than 10 % of the right
+one. A claim about a margin is decided by whether the difference is inside the margin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,17 +29,17 @@ IN_PART, MIXED = "holds in part", "mixed"  # over several data sets
 
 
 class ClaimTest(NamedTuple):
-    """A claim on one data set.
+    """The test of a claim on one data set.
 
     Attributes:
         dataset: name of the data set.
         verdict: `HOLDS`, `CONTRADICTED`, `UNDECIDED` or `NOT_RUN`.
         n: number of shared splits.
-        left: mean of the left method over them.
-        right: mean of the right method over them, or the constant.
+        left: mean of the left method over these splits.
+        right: mean of the right method over these splits, or the constant.
         difference: mean of left - right.
-        stderr: its corrected standard error; NaN for a single split.
-        missing: number of splits where one of the two has a value and the other failed.
+        stderr: corrected standard error of the difference; NaN for a single split.
+        missing: number of splits on which one of the two methods has a value and the other failed.
     """
 
     dataset: str
@@ -53,7 +53,7 @@ class ClaimTest(NamedTuple):
 
 
 class JudgedClaim(NamedTuple):
-    """A claim and its tests, one per data set."""
+    """A claim of a paper and its tests, one per data set."""
 
     claim: Claim
     tests: tuple[ClaimTest, ...]
@@ -82,7 +82,7 @@ class JudgedClaim(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Return the numbers of data sets, as in "holds on 5 of 6 data sets, contradicted on 1"."""
+        """Return on how many data sets the claim has which verdict: "holds on 5 of 6 data sets, contradicted on 1"."""
         count, n = self._count(), self._run()
         if not n:
             return NOT_RUN
@@ -111,7 +111,7 @@ def judge_claim(
         dataset: name of the data set.
         left: metric of the left method by split, for the splits that finished.
         right: metric of the right method by split; not read where the claim names a constant.
-        ratio: ratio of the data set's split scheme (`leaderboards.stats.dependence`).
+        ratio: n_test / n_train, which measures how much splits depend on each other (`leaderboards.stats.dependence`).
     """
     other = dict.fromkeys(left, claim.value) if claim.value is not None else right
     shared = sorted(left.keys() & other.keys())

@@ -1,4 +1,7 @@
-"""Every entry of `shared.papers` beside the rows that were run for it."""
+"""Comparison of every replicated table and figure of a paper with the results of the runs that repeat it.
+
+An entry is such a table or figure, as listed in `shared.papers`.
+"""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -29,18 +32,18 @@ NOT_COMPARED = "not compared"
 
 
 class Compared(NamedTuple):
-    """A published number beside the measured one.
+    """A published number and the measured number that it is compared with.
 
     Attributes:
-        dataset, method, metric: our names.
+        dataset, method, metric: this project's names, which may differ from the paper's.
         statistic: "mean" or "median"; "ratio" for a time divided by that of the method `over`.
-        over: method of the dividing time; "" for other statistics.
+        over: method by whose time a ratio divides; "" for other statistics.
         theirs: the published number.
         ours: the measured number; its value is NaN if there is none.
-        judgement: None if the two are not compared.
-        differs: whether it differs after Holm's correction for all numbers of the entry.
+        judgement: outcome of the comparison; None if the two are not compared.
+        differs: whether the two differ significantly after Holm's correction for all numbers of the table or figure.
         reason: why the two are not compared; "" if they are.
-        missing: what our number lacks, in words; "" for nothing.
+        missing: splits that the measured number lacks, in words; "" for none.
         note: the note on the number in published.csv.
     """
 
@@ -59,7 +62,7 @@ class Compared(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return "agrees", "differs", "undecided" or `NOT_COMPARED`."""
+        """Return the verdict on the two numbers: "agrees", "differs", "undecided" or `NOT_COMPARED`."""
         return self.judgement.verdict if self.judgement else NOT_COMPARED
 
     @property
@@ -69,17 +72,17 @@ class Compared(NamedTuple):
 
 
 class Replication(NamedTuple):
-    """An entry, its comparisons and claims.
+    """A replicated table or figure of a paper, with the comparisons of its numbers and the tests of its claims.
 
     Attributes:
         entry: the table or figure.
-        unavailable: why its runs, or those of the entry whose rows serve it, are not made on two cores; "" if they are.
-        cells: number of rows that were run for it.
-        failures: number of these that did not finish.
-        earlier: number of rows of earlier protocols, which are left out.
-        gaps: what the entry's runs lack, in words.
-        compared: published numbers of the entry.
-        claims: claims of the entry.
+        unavailable: why its runs cannot be made here (such as the need of a GPU); "" if they can.
+        cells: number of results that were run for it.
+        failures: number of these results that did not finish.
+        earlier: number of results of earlier protocols, which are left out.
+        gaps: what is missing from its runs, in words.
+        compared: its published numbers, each with the measured one.
+        claims: its claims, each with its tests.
     """
 
     entry: Entry
@@ -98,12 +101,12 @@ class Replication(NamedTuple):
 
     @property
     def n_agree(self) -> int:
-        """Number of published numbers that agree, without a correction for their number."""
+        """Number of published numbers that agree with the measured ones, without a correction for multiple tests."""
         return sum(row.verdict == AGREES for row in self.judged)
 
     @property
     def status(self) -> str:
-        """Status of the check of the entry: "run", "test", "not run yet" or "not run here"."""
+        """How the table or figure is checked: "run" (results), "test" (unit test), "not run yet", "not run here"."""
         if self.cells:
             return "run"
         if self.entry.test:
@@ -112,7 +115,7 @@ class Replication(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return the verdict on the numbers together: "agrees", "differs in 2 of 24"; "" without any."""
+        """Return the verdict on all its numbers together, as in "agrees" or "differs in 2 of 24"; "" if it has none."""
         counts = {
             DIFFERS: sum(row.differs for row in self.judged),
             UNDECIDED: sum(row.verdict == UNDECIDED for row in self.judged),
@@ -122,17 +125,17 @@ class Replication(NamedTuple):
 
     @property
     def verdict_on_claims(self) -> str:
-        """Return how many claims have each verdict, as in "2 hold, 1 mixed"; "" without any that was run."""
+        """Return how many claims have each verdict, as in "2 hold, 1 mixed"; "" if no claim was run."""
         return ", ".join(tally_of(self.claims).values())
 
 
 def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable[Entry]) -> list[Replication]:
-    """Return every entry beside its rows, in the order of `entries`.
+    """Return the comparison of every replicated table and figure with its results, in the order of `entries`.
 
     Args:
-        cells: columns of `shared.schema.CELLS`; rows of an entry have its name as their preset.
-        published: result of `read_published`.
-        entries: the tables and figures.
+        cells: result rows, columns of `shared.schema.CELLS`; results of an entry have its name as their preset.
+        published: published numbers, as `leaderboards.data.published.read_published` returns them.
+        entries: the replicated tables and figures of papers.
     """
     every = {entry.name: entry for entry in entries}
     theirs = dict(list(published.groupby(["source", "table"])))

@@ -17,8 +17,8 @@ Its two-sided p-value is that of Student's t, with Welch and Satterthwaite's deg
 errors were measured, and with those of the one that was measured where only one was. Where neither is known, the two
 agree within 10 % of the published value; ratios of times, which depend on the machine, within 25 %.
 
-With many comparisons some differ by chance. `family_wise` adjusts the p-values of an entry by Holm's method: if all
-published numbers are replicated, the probability that any of them is called different is at most 5 %.
+With many comparisons some differ by chance. `family_wise` adjusts the p-values of one table or figure by Holm's method:
+if all published numbers are replicated, the probability that any of them is called different is at most 5 %.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ RULES = {
 
 
 class Estimate(NamedTuple):
-    """A mean, median or ratio.
+    """A mean, median or ratio with its standard error.
 
     Attributes:
         value: the estimate.
@@ -64,14 +64,14 @@ class Estimate(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """A measured number beside a published one.
+    """The outcome of comparing a measured number with a published one.
 
     Attributes:
         verdict: `AGREES`, `DIFFERS` or `UNDECIDED`.
         difference: measured minus published in joint standard errors; NaN where the rule has none.
         relative: measured minus published, divided by the published number's size; NaN for a published 0.
-        p_value: two-sided; NaN where the rule has none.
-        rule: one of `RULES`.
+        p_value: two-sided p-value of the difference; NaN where the rule has none.
+        rule: name of the rule that was applied, one of `RULES`.
     """
 
     verdict: str
@@ -102,9 +102,9 @@ def judge(ours: Estimate, theirs: Estimate, statistic: str = "mean") -> Judgemen
     """Return the judgement of a measured and a published mean or median.
 
     Args:
-        ours: measured, over a known number of splits.
-        theirs: published.
-        statistic: "mean" or "median", of both.
+        ours: measured estimate, over a known number of splits.
+        theirs: published estimate.
+        statistic: "mean" or "median", the statistic of both estimates.
     """
     relative = _relative(ours.value, theirs.value)
     if not (isfinite(ours.value) and isfinite(theirs.value)):
@@ -123,9 +123,9 @@ def judge_ratio(ours: float, theirs: float) -> Judgement:
 
 
 def family_wise(judgements: Sequence[Judgement]) -> list[bool]:
-    """Return True for each judgement of an entry that differs after Holm's correction for all of them.
+    """Return for each judgement whether its numbers differ significantly after Holm's correction for all of them.
 
-    Judgements without a p-value are not adjusted: they differ if their verdict says so.
+    Judgements without a p-value are not adjusted: their numbers differ if the verdict says so.
     """
     adjusted = holm(np.array([judgement.p_value for judgement in judgements], float))
     return [

@@ -1,4 +1,4 @@
-"""Comparisons as printed, for pages and terminals."""
+"""Comparisons of published and measured numbers as text, for pages and terminals."""
 
 from math import isfinite, isnan
 from typing import NamedTuple
@@ -13,21 +13,21 @@ MOST_NAMED = 4  # numbers that a sentence names
 
 
 class Line(NamedTuple):
-    """A published number beside the measured one, as printed; every text may be empty.
+    """A published number and the measured one, formatted for printing; every text may be empty.
 
     Attributes:
-        dataset, method: names.
+        dataset, method: names of the data set and the method.
         metric: title of the quantity.
-        meaning: one sentence on it.
-        theirs, their_stderr: published number and standard error, as the paper prints them.
-        their_n: number of splits or runs in words.
-        ours, stderr: measured number and standard error, as printed.
-        n: number of splits in words.
+        meaning: explanation of the quantity in one sentence.
+        theirs, their_stderr: published number and its standard error, as the paper prints them.
+        their_n: number of splits or runs behind the published number, in words.
+        ours, stderr: measured number and its standard error, as printed.
+        n: number of splits behind the measured number, in words.
         difference: measured minus published, in joint standard errors, or in percent of the published number.
-        verdict: "agrees", "higher" or "lower", which ours is, or "".
-        marked: whether it differs after Holm's correction for all numbers of the entry.
-        rule: how the number was judged, if not in the usual way.
-        missing: what our number lacks, in words.
+        verdict: "agrees", or "higher" or "lower" for the measured number relative to the published one, or "".
+        marked: whether the two differ significantly after Holm's correction for all numbers of the table or figure.
+        rule: how the numbers were compared, if not by the usual rule.
+        missing: splits that the measured number lacks, in words.
     """
 
     dataset: str
@@ -48,12 +48,12 @@ class Line(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Data set, method and metric."""
+        """Names of data set, method and metric, joined."""
         return f"{self.dataset} {self.method} {self.metric}"
 
 
 def line(row: Compared) -> Line:
-    """Return a comparison as printed."""
+    """Return a comparison of a published with a measured number, formatted for printing."""
     title, _, meaning = metric(row.metric)
     if row.statistic == "ratio":
         title = f"{title}, × {row.over}"
@@ -82,7 +82,7 @@ def line(row: Compared) -> Line:
 
 
 def not_compared(replication: Replication) -> list[str]:
-    """Return why published numbers have no verdict, as in "2 numbers not run: wine vifa NMLL, wine map NMLL"."""
+    """Return why published numbers were not compared, as in "2 numbers not run: wine vifa NMLL, wine map NMLL"."""
     by_reason: dict[str, list[str]] = {}
     for row in replication.compared:
         if row.reason:
@@ -94,10 +94,10 @@ def not_compared(replication: Replication) -> list[str]:
 
 
 def in_words(replication: Replication) -> str:
-    """Return the verdict on an entry in words, or how it was checked otherwise.
+    """Return the verdict on a replicated table or figure in words, or how it was checked without results.
 
-    A verdict on numbers and claims, like "agrees; claims: 2 hold", is followed by how many of its runs (a method on a
-    data set) lack splits, if any do.
+    After a verdict on numbers and claims, like "agrees; claims: 2 hold", the text states how many of its runs (one
+    method on one data set) lack splits, if any do.
     """
     if replication.status != "run":
         return {"test": "checked by a test"}.get(replication.status, replication.status)
@@ -108,14 +108,14 @@ def in_words(replication: Replication) -> str:
 
 
 def claim_numbers(test: ClaimTest) -> tuple[str, str, str, str]:
-    """Return left, right, their difference and its standard error ("" if unknown) as printed."""
+    """Return the left value, the right value, their difference and its standard error ("" if unknown), as printed."""
     decimals = decimals_for(test.difference or test.left, test.stderr)
     left, right, difference = (number(value, decimals) for value in (test.left, test.right, test.difference))
     return left, right, difference, "" if isnan(test.stderr) else number(test.stderr, decimals)
 
 
 def gaps_in_words(replication: Replication) -> str:
-    """Return what is missing of an entry's runs, as in "energy vifa: not complete: 12 of 20"; "" for nothing."""
+    """Return what is missing from a replication's runs, as in "energy vifa: not complete: 12 of 20"; "" if none."""
     by_words: dict[str, list[str]] = {}
     for gap in replication.gaps:
         by_words.setdefault(gap.missing, []).append(f"{gap.dataset} {gap.method}")

@@ -24,10 +24,11 @@ COLOURS = {DIFFERS: "red", CONTRADICTED: "red", HOLDS: "green"}
 
 
 def frame(made: Sequence[Replication]) -> pd.DataFrame:
-    """Return a row per entry, published number, and claim on a data set; columns `COLUMNS`.
+    """Return one row per replicated table or figure, per published number, and per claim and data set.
 
-    The column `kind` is "entry", "number" or "claim". Of a claim, `published` is the right method's value or the
-    constant, and `measured_stderr` and `difference_in_stderrs` are those of the paired difference.
+    The columns are `COLUMNS`. The column `kind` is "entry" (a table or figure), "number" or "claim". In the row of a
+    claim, `published` is the right method's value or the constant, and `measured_stderr` and `difference_in_stderrs`
+    are those of the paired difference.
     """
     rows = []
     for one in made:
@@ -39,7 +40,7 @@ def frame(made: Sequence[Replication]) -> pd.DataFrame:
 
 
 def show(made: Sequence[Replication], console: Console, details: bool) -> None:
-    """Print a summary and, with `details`, every number and claim."""
+    """Print a summary of the replications and, if `details` is true, every number and claim."""
     summary = Table(title="Replications", title_justify="left")
     for name in ("Name", "Table", "Verdict", "Agreeing"):
         summary.add_column(name, overflow="fold")

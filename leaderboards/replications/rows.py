@@ -1,4 +1,4 @@
-"""The rows that were run for an entry: values by split, and what is missing from them."""
+"""The results that were run for a replicated table or figure: values by split, and which runs are missing."""
 
 import json
 from functools import cache, cached_property
@@ -21,7 +21,7 @@ class RunPart(NamedTuple):
     Attributes:
         n_tried: number of splits that were run.
         n_failed: number of these without a finished row.
-        n_planned: number of splits of the entry.
+        n_planned: number of splits that the replication plans.
     """
 
     n_tried: int
@@ -30,7 +30,7 @@ class RunPart(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Return what is missing, as in "19 of 20 splits; 1 failed" or "not complete: 12 of 20"; "" for nothing."""
+        """Return what is missing, as in "19 of 20 splits; 1 failed" or "not complete: 12 of 20"; "" if nothing is."""
         n = self.n_tried - self.n_failed
         parts = []
         if self.n_tried < self.n_planned:
@@ -41,7 +41,7 @@ class RunPart(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Missing results of one method on one data set, in words."""
+    """What is missing from the results of one method on one data set, in words."""
 
     dataset: str
     method: str
@@ -49,11 +49,13 @@ class Gap(NamedTuple):
 
 
 class ReplicationRows:
-    """The rows of one entry, of the protocol that each of its methods was run with last on each data set.
+    """The results of one replicated table or figure.
+
+    For each method and data set, only the results of the protocol that was run last are included.
 
     Attributes:
-        cells: the rows.
-        n_earlier: number of rows of other protocols, which are left out.
+        cells: the result rows.
+        n_earlier: number of result rows of other protocols, which are left out.
     """
 
     def __init__(self, cells: pd.DataFrame, entry: Entry):
@@ -89,10 +91,10 @@ class ReplicationRows:
         return by_suite.get(suite) or next(iter(by_suite.values()), [])
 
     def values(self, suite: str, dataset: str, method: str, metric: str) -> dict[int, float]:
-        """Return a metric by split, the mean over seeds, of rows that finished; splits without a value are left out.
+        """Return a metric's mean over seeds by split, from results that finished; splits without a value are left out.
 
         Args:
-            suite: the suite whose rows are taken, where the method was run on the data set in several.
+            suite: suite whose results are taken, if the method was run on the data set in several suites.
             dataset: name of the data set.
             method: name of the method.
             metric: a column, or a key of the diagnostics.
@@ -105,7 +107,7 @@ class ReplicationRows:
         return {split: sum(of_seeds) / len(of_seeds) for split, of_seeds in sorted(values.items())}
 
     def part(self, suite: str, dataset: str, method: str) -> RunPart | None:
-        """Return the counts of a method's splits on a data set; None if none was run."""
+        """Return how many splits of a method on a data set are planned, were run, and failed; None if none was run."""
         cells = self._part(suite, dataset, method)
         if not cells:
             return None
@@ -115,10 +117,10 @@ class ReplicationRows:
         return RunPart(len(tried), len(tried - finished), max(planned, len(tried)))
 
     def ratio(self, dataset: str) -> float:
-        """Return the ratio of a data set's split scheme (`leaderboards.stats.dependence`).
+        """Return n_test / n_train of a data set's splits, by which they depend (`leaderboards.stats.dependence`).
 
-        It is 0 for splits with one common test part. A claim is then about runs on these test data, which the papers'
-        statistics are about, too.
+        It is 0 for splits that share one test set. A claim is then about runs on these test data, as the papers'
+        statistics are.
         """
         ratio = self._ratios.get(dataset, 0.0)
         return 0.0 if isnan(ratio) else ratio
@@ -129,11 +131,11 @@ class ReplicationRows:
 
     @property
     def planned(self) -> list[tuple[str, str]]:
-        """Data sets and methods that are to be run."""
+        """Pairs of data set and method that the replication plans to run."""
         return list(self._planned)
 
     def gaps(self) -> list[Gap]:
-        """Return what is missing from the runs of the entry: methods without rows, missing splits and failures."""
+        """Return what is missing from the planned runs: methods without results, missing splits and failures."""
         parts = {(dataset, method): self.part("", dataset, method) for dataset, method in self._planned}
         missing = {where: part.in_words if part else "not run" for where, part in parts.items()}
         return [Gap(*where, words) for where, words in missing.items() if words]

@@ -1,4 +1,4 @@
-"""Leaderboards of known truth, which show how often verdicts and intervals hold.
+"""Simulated leaderboards whose true ranking is known, to measure how often verdicts and intervals are right.
 
-Imports `leaderboards.stats` and below.
+Imports `leaderboards.stats` and the layers below it.
 """

@@ -1,4 +1,4 @@
-"""Leaderboards with known truth, from real fits on overlapping parts of finite data sets.
+"""Simulated leaderboards with known expected losses, from least-squares fits on overlapping parts of finite data sets.
 
 The correlation between splits is not put in by a formula. Each data set has N rows of M independent standard normal
 features and the target y = beta sum_m x_m + noise. Method m is the least-squares regression of y on feature m alone,
@@ -57,12 +57,12 @@ class Scenario:
 
 
 class BoardSize(NamedTuple):
-    """Size of a leaderboard.
+    """Size of a simulated leaderboard.
 
     Attributes:
-        methods: M.
-        datasets: D.
-        splits: S of each data set.
+        methods: M, number of methods.
+        datasets: D, number of data sets.
+        splits: S, number of splits of each data set.
         overlap: share of the rows that a split trains on; two training parts have this share of their rows in common.
     """
 
@@ -73,16 +73,16 @@ class BoardSize(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The ratio n_test / n_train of the split scheme (`stats.dependence`)."""
+        """The ratio n_test / n_train, which measures how much splits depend on each other (`stats.dependence`)."""
         n_test = round(N_ROWS * (1 - self.overlap))
         return n_test / (N_ROWS - n_test)
 
 
 class Drawn(NamedTuple):
-    """A leaderboard and its truth.
+    """A simulated leaderboard, with the true expected losses of its methods.
 
     Attributes:
-        losses: (D, S, M), NaN where a cell failed.
+        losses: losses on D data sets x S splits x M methods (D, S, M), NaN for failures.
         truth: expected losses over data sets, up to a constant (M,).
         on_datasets: expected losses on each data set, up to a constant for each (D, M).
     """
@@ -93,7 +93,7 @@ class Drawn(NamedTuple):
 
 
 def draw(scenario: Scenario, size: BoardSize, rng: np.random.Generator) -> Drawn:
-    """Return a leaderboard, with its truth, that a scenario gives at random."""
+    """Return a leaderboard that is drawn at random from a scenario, with its true expected losses."""
     losses = _losses(size, scenario.heavy, rng)
     unit = split_sd(size, scenario.heavy)
     if scenario.unequal:
@@ -131,7 +131,7 @@ def _effects(scenario: Scenario, size: BoardSize, rng: np.random.Generator) -> n
 
 @lru_cache(maxsize=64)
 def split_sd(size: BoardSize, heavy: bool) -> float:
-    """Return the standard deviation over splits of a method's loss less the methods' mean, from 200 data sets."""
+    """Return the standard deviation over splits of a method's loss minus the methods' mean, from 200 data sets."""
     losses = _losses(size._replace(datasets=200, splits=max(size.splits, 2)), heavy, np.random.default_rng(0))
     own = losses - losses.mean(axis=2, keepdims=True)
     return float(np.sqrt(own.var(axis=1, ddof=1).mean() * size.methods / (size.methods - 1)))

@@ -1,4 +1,4 @@
-"""Shares of false verdicts, covering intervals and detected gaps on leaderboards of known truth."""
+"""Rates of false verdicts, covering intervals and detected differences on simulated leaderboards of known truth."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,15 +18,15 @@ PLACED = ("best", "could be best", "worse")
 
 
 class Kept(NamedTuple):
-    """Rates at which each promise of `docs/statistics.md` held in one scenario, as shares of leaderboards unless noted.
+    """How often each guarantee of `docs/statistics.md` held in one scenario, as shares of leaderboards unless noted.
 
     Attributes:
-        scenario: name.
-        false_over_sets: leaderboards with a false verdict over data sets.
+        scenario: name of the scenario.
+        false_over_sets: share of the leaderboards with a false verdict over data sets.
         false_on_sets: share of the data sets with a false verdict.
         difference_over_sets: share of the 95 % intervals of differences over data sets that cover the true one.
         difference_on_sets: share of the 95 % intervals of differences on one data set that cover the true one.
-        rank_sets: leaderboards whose sets of ranks over data sets all cover.
+        rank_sets: share of the leaderboards whose confidence sets of ranks over data sets all contain the true rank.
         found_over_sets: share of the truly worse methods with the verdict "worse" over data sets; NaN without any.
         found_on_sets: share of the truly worse methods with the verdict "worse" on one data set; NaN without any.
         leader_probability: mean probability of the method that is most probably the best.
@@ -46,7 +46,12 @@ class Kept(NamedTuple):
 
 
 def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
-    """Return the scenarios of the command, for a gap and set effects in split sd."""
+    """Return the scenarios that the command `simulate` runs.
+
+    Args:
+        gap: how much better the better methods are, in standard deviations over splits.
+        effect: standard deviation of a method's own effect on a data set, in the same unit.
+    """
     return [
         Scenario("exchangeable"),
         Scenario("exchangeable, set effects", effect),
@@ -66,7 +71,7 @@ def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
 
 
 def promises(scenario: Scenario, size: BoardSize, repeats: int, seed: int = 0) -> Kept:
-    """Return how often each promise holds on leaderboards that are drawn at random.
+    """Return how often each guarantee of the statistics holds on leaderboards that are drawn at random.
 
     Args:
         scenario: distribution that the leaderboards are drawn from.
@@ -82,7 +87,7 @@ def promises(scenario: Scenario, size: BoardSize, repeats: int, seed: int = 0) -
 
 
 def promises_on_residuals(observed: Residuals, repeats: int, seed: int = 0) -> Kept:
-    """Return how often verdicts are false on leaderboards drawn from residuals, whose methods are equally good.
+    """Return how often verdicts are false on leaderboards of equally good methods, drawn from real residuals.
 
     Args:
         observed: residuals of real results.

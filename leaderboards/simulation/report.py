@@ -19,12 +19,12 @@ HEADINGS = {
 
 
 def heading() -> str:
-    """Return the first two lines of a Markdown table with a row per scenario."""
+    """Return the heading (two lines) of the Markdown table that has one row per scenario."""
     return f"{_row(list(HEADINGS.values()))}\n{_row(['---', *['---:'] * (len(HEADINGS) - 1)])}"
 
 
 def line(kept: Kept) -> str:
-    """Return the row of a scenario, in per cent."""
+    """Return the row of a scenario in the Markdown table, with its rates in per cent."""
     return _row([kept.scenario, *(_percent(value) for value in kept[1:])])
 
 

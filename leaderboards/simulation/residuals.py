@@ -1,4 +1,4 @@
-"""Leaderboards of equal methods, drawn from the residuals of real results.
+"""Simulated leaderboards of equally good methods, drawn from the residuals of real results.
 
 What simulated regressions cannot show is how real methods differ in spread and how heavy the tails of their results
 are. Residuals are what is left of the losses after the means of methods and of data sets, or of splits, are taken away.
@@ -22,12 +22,12 @@ FEWEST_SPLITS = 10  # whose residuals are taken for a sample of their distributi
 
 
 class Residuals(NamedTuple):
-    """Residuals of real results.
+    """Residuals of real results, after the means of methods and of data sets or splits are subtracted.
 
     Attributes:
-        of_datasets: (D, M), residuals over data sets.
-        of_splits: (S, M), residuals over splits on each data set that has `FEWEST_SPLITS` splits.
-        ratios: ratio of the split scheme of each data set in `of_splits`.
+        of_datasets: residuals of M methods over D data sets (D, M).
+        of_splits: residuals over S splits (S, M), for each data set that has at least `FEWEST_SPLITS` splits.
+        ratios: n_test / n_train of each data set in `of_splits`.
     """
 
     of_datasets: np.ndarray
@@ -36,10 +36,10 @@ class Residuals(NamedTuple):
 
 
 def residuals(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Residuals:
-    """Return the residuals of the representatives of the families (`families`) that did not fail.
+    """Return the residuals of one method of each family (`stats.families`), without methods that failed on some split.
 
     Args:
-        cells: cells with labelled presets.
+        cells: result rows with labelled presets (`stats.summary.with_labelled_presets`).
         suite: name of the suite.
         preset: label of the preset.
         metric: a column that has a direction in which it is better.
@@ -57,14 +57,14 @@ def residuals(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Resi
 
 
 def draw_over_datasets(observed: Residuals, rng: np.random.Generator) -> np.ndarray:
-    """Return losses (D, M) of methods that are equally good over data sets."""
+    """Return simulated losses (D, M) of methods that are equally good over data sets."""
     n_datasets = len(observed.of_datasets)
     rows = rng.integers(n_datasets, size=n_datasets)
     return np.asarray(observed.of_datasets[rows] * rng.choice([-1.0, 1.0], (n_datasets, 1)))
 
 
 def draw_on_dataset(observed: Residuals, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return losses (S, M) on the k-th data set with splits, of methods that are equally good on it."""
+    """Return simulated losses (S, M) of methods that are equally good on the k-th data set of `Residuals.of_splits`."""
     rows = observed.of_splits[k]
     n_splits = len(rows)
     shift = rng.standard_normal(n_splits) @ rows * np.sqrt(observed.ratios[k] / (n_splits - 1))

@@ -1,6 +1,8 @@
-"""Statistics over result rows: pure functions from frames to frozen records. Imports `leaderboards.wording` and below.
+"""Statistics of results: pure functions from data frames to frozen records.
 
-`paired` lays the rows of one suite, preset and metric out as splits x methods:
+Imports `leaderboards.wording` and the layers below it.
+
+`paired` arranges the results of one suite, preset and metric as a table of splits x methods:
 
     table = paired(cells, "uci", "paper", "nmll")
     win_rates(table)  # share of data sets on which the row's method is better than the column's
@@ -10,7 +12,8 @@
     rank(cells, "uci", "paper", "nmll")              # over data sets
     rank_on_datasets(cells, "uci", "paper", "nmll")  # on each of them
 
-One rule holds everywhere: a split that was run and has no value counts against the method. No value is imputed.
+One rule holds everywhere: a split on which a method was run without getting a value counts as a failure of the method.
+No value is imputed.
 """
 
 from lockstep_bench.leaderboards.stats.paired import Paired, paired

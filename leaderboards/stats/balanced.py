@@ -1,4 +1,4 @@
-"""The part of a table on which every method was asked: no cell is missing, though some may have failed."""
+"""Reduction of a table of splits x methods to a part in which every method was run on every split."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -13,10 +13,10 @@ MOST_LISTED = 6
 
 
 class Balanced(NamedTuple):
-    """Splits and methods without a missing cell.
+    """Splits and methods such that every method was run on every split.
 
     Attributes:
-        table: every method was tried on every split; a NaN is a failure.
+        table: the reduced table; NaN means that a method was run on a split and failed.
         left_out: sentences on the methods, data sets and splits that were left out.
     """
 
@@ -25,16 +25,17 @@ class Balanced(NamedTuple):
 
 
 def balanced(table: Paired, keep: Collection[str] = ()) -> Balanced:
-    """Return a part of a table on which every method was tried on every split.
+    """Return a part of a table in which every method was run on every split.
 
-    Splits on which no method has a value are left out first. Then methods are taken in the order of how many splits
-    they were tried on, the most first, as many as give the most comparisons: pairs of methods times the splits that all
-    of them were tried on. A method is thus neither ranked on a data set that it was not run on, nor ranked last there.
+    Splits on which no method has a value are left out first. Then methods are added in the order of how many splits
+    they were run on, the most first. As many are kept as maximise the number of comparisons: pairs of methods times the
+    splits that all of them were run on. A method is thus neither ranked on a data set that it was not run on, nor
+    ranked last there.
 
     Args:
-        table: splits x methods.
-        keep: methods that are not left out, and no others are kept; instead, the splits go that they were not run on.
-            Empty to choose the methods.
+        table: values of a metric, splits x methods.
+        keep: the methods to keep. All others are left out, and so are the splits on which one of them was not run.
+            Empty to choose the methods as described.
     """
     tried = table.tried[table.observed.notna().any(axis=1)]
     methods = [method for method in tried if method in keep] if keep else _chosen(tried)

@@ -5,9 +5,9 @@ Ranks on each of n blocks (data sets, or splits of one data set) become normal s
     z_bm = a_m + e_bm,   a_m ~ N(0, tau^2),   e_bm ~ N(0, sigma^2),
 
 where the mean of e over blocks has the variance h sigma^2: h = 1 / n for data sets, 1 / n + r for splits of ratio r
-(`dependence`). The share B = h sigma^2 / (h sigma^2 + tau^2) of chance in the differences of means has a uniform prior
-(Strawderman 1971, Morris 1983) and sigma^2 the prior 1 / sigma^2. If methods do not differ by more than chance would
-let them, B is near 1, the effects a_m are shrunk towards each other, and the probabilities are near 1 / M.
+(the module `dependence`). The share B = h sigma^2 / (h sigma^2 + tau^2) of chance in the differences of means has a
+uniform prior (Strawderman 1971, Morris 1983) and sigma^2 the prior 1 / sigma^2. If methods do not differ by more than
+chance would let them, B is near 1, the effects a_m are shrunk towards each other, and the probabilities are near 1 / M.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ def best_probabilities(losses: np.ndarray, ratio: float = 0.0, n_draws: int = N_
     """Return the posterior probabilities that each of M methods has the smallest effect; they add up to 1.
 
     Args:
-        losses: (n, M), low is good; NaN are failures and share the last ranks.
-        ratio: r of the split scheme; 0 for independent blocks.
+        losses: losses on n blocks of M methods (n, M), low is good; NaN are failures and share the last ranks.
+        ratio: r = n_test / n_train of splits that share rows (`dependence`); 0 for independent blocks.
         n_draws: number of draws of the posterior.
 
     Returns:

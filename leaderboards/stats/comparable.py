@@ -1,4 +1,4 @@
-"""The comparable results of a ranking: what was asked for, and the part of it in which no cell is missing."""
+"""Selection of the results that a ranking compares: those in which every method was run on every split."""
 
 from collections.abc import Collection
 from math import nan
@@ -29,13 +29,14 @@ class ComparisonOptions(TypedDict, total=False):
     """Arguments of `rank` and `rank_on_datasets` that may be left out.
 
     Attributes:
-        methods: those to rank, and no others. Data sets that one of them was not run on are left out. By default all
-            but `constant`, which is no competitor.
-        datasets: those to use; all by default.
-        families: whether one method represents each family, where no methods are named; true by default.
+        methods: methods to rank. All others are left out, and so are data sets that one of them was not run on. By
+            default all methods but the baseline `constant`.
+        datasets: data sets to use; all by default.
+        families: whether only one variant of each method is ranked (`stats.families`), if `methods` is empty; true by
+            default.
         reference: method that differences refer to; `REFERENCE` by default.
-        power: whether to say how probable it is that a method is the best, and what further results would decide; true
-            by default. It takes most of the time.
+        power: whether to compute the probability that a method is the best, and how many further results would decide;
+            true by default. This takes most of the computing time.
     """
 
     methods: Collection[str]
@@ -46,14 +47,14 @@ class ComparisonOptions(TypedDict, total=False):
 
 
 class ComparisonRequest(NamedTuple):
-    """A request for a ranking.
+    """A request for a ranking, with the results that it is about.
 
     Attributes:
-        rows: cells of the methods to rank and of the reference; the column `ranked` is true of the former.
+        rows: results of the methods to rank and of the reference method; the column `ranked` is true for the former.
         where: suite, preset and metric.
-        methods: those that were named; empty if none were.
+        methods: methods that the request names; empty if it names none.
         reference: method that differences refer to.
-        notes: sentences on flagged splits, and if one method represents each family.
+        notes: sentences on splits that are not ranked, and on whether one variant represents each method.
         power: see `ComparisonOptions`.
     """
 
@@ -77,7 +78,7 @@ def request(
     reference: str = REFERENCE,
     power: bool = True,
 ) -> ComparisonRequest:
-    """Return what is ranked; see `rank` and `ComparisonOptions`."""
+    """Return the request for a ranking, with its results; `ComparisonOptions` explains the arguments."""
     used = [name for name in (*COLUMNS, metric) if name in cells]  # of tables made by hand, not all are there
     rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), used]
     if datasets:
@@ -96,13 +97,13 @@ def request(
 
 
 class SplitScores(NamedTuple):
-    """Results on one data set.
+    """Results of several methods on the splits of one data set.
 
     Attributes:
         scores: values of the metric (S, M), NaN where a method failed.
         reference: values of the reference (S,); NaN where it has none.
-        ratio: ratio of the split scheme.
-        by_median: whether the median over splits represents a method, and not the mean.
+        ratio: n_test / n_train, which measures how much splits depend on each other (`dependence`).
+        by_median: whether methods are ranked by their median over splits instead of the mean.
     """
 
     scores: np.ndarray
@@ -112,18 +113,19 @@ class SplitScores(NamedTuple):
 
 
 class Comparable(NamedTuple):
-    """The data sets of a ranking, by name, and what all have in common.
+    """The results that a ranking compares: on each data set, every method was run on every split.
 
     Attributes:
         by_dataset: results of all methods, by data set.
-        methods: names.
+        methods: names of the methods.
         metric: name of the metric.
-        goal: values that are good.
+        goal: values that are good: "low", "high" or a nominal value.
         reference: method that differences refer to; "" without one.
         notes: sentences on what was left out, and why.
-        placed: methods that get a place here. On a data set where methods were run on different splits, those with
-            exactly these; methods with more splits are rivals, whose own places are those on all their splits.
-        fewer: whether others were run on more splits of the data set.
+        placed: methods that get a rank from this comparison. Where methods were run on different splits of a data set,
+            these are the methods with exactly the compared splits; methods with more splits serve as rivals, and get
+            their rank from another comparison, on all their splits.
+        fewer: whether other methods were run on more splits of the data set.
     """
 
     by_dataset: dict[str, SplitScores]
@@ -137,14 +139,14 @@ class Comparable(NamedTuple):
 
     @property
     def tested(self) -> np.ndarray:
-        """Booleans (M, M), the pairs of methods that are tested here: those with a method that gets a place."""
+        """Booleans (M, M): which pairs of methods are tested, namely those with at least one method in `placed`."""
         placed = np.isin(self.methods, self.placed)
         tested: np.ndarray = placed[:, None] | placed
         return tested
 
 
 def comparable(requested: ComparisonRequest) -> Comparable:
-    """Return the comparable part of what is ranked: every method was run on every split of every data set."""
+    """Return the part of the requested results in which every method was run on every split of every data set."""
     ranked, reference, by_ratio = _tables(requested)
     if len(ranked.datasets) == 1 and (alone := _on_each(requested, ranked, reference, by_ratio)):
         return alone[0]
@@ -152,7 +154,7 @@ def comparable(requested: ComparisonRequest) -> Comparable:
 
 
 def comparable_on_each(requested: ComparisonRequest) -> list[Comparable]:
-    """Return the comparable parts on each data set separately: methods are compared on all the splits that they share.
+    """Return the comparable results of each data set, where methods are compared on all splits that they share.
 
     The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
     for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods
@@ -238,15 +240,15 @@ def comparable_of(
     scores: dict[str, tuple[np.ndarray, np.ndarray]],
     by_ratio: dict[str, float],
 ) -> Comparable:
-    """Return the comparable results, with notes on the reference and on untested data sets.
+    """Return comparable results put together from their parts, with notes on the reference and untested data sets.
 
     Args:
-        requested: the request.
+        requested: the request for a ranking.
         notes: sentences on what was left out.
-        methods: names.
-        goal: values that are good.
+        methods: names of the methods.
+        goal: values that are good: "low", "high" or a nominal value.
         scores: `SplitScores.scores` and `SplitScores.reference` of each data set.
-        by_ratio: ratio of each data set's splits.
+        by_ratio: n_test / n_train of each data set's splits (`dependence`).
     """
     by_dataset = {
         name: SplitScores(*values, by_ratio[name], splits_of(name).along_features) for name, values in scores.items()

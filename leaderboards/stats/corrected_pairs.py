@@ -1,14 +1,14 @@
-"""All pairs of methods on one data set: the corrected resampled t, each pair with its own variance.
+"""Tests of all pairs of methods on one data set by the corrected resampled t, each pair with its own variance.
 
-S splits of the same rows are not S experiments. The variance of a mean over them is that of
+S splits of the same rows are not S independent experiments. The variance of a mean over them is that of
 
     n = 1 / (1 / S + r)
 
-independent ones, where r is the ratio of the split scheme (`dependence`), and t is taken to have n - 1 degrees of
-freedom. With S - 1 of them, as by Nadeau and Bengio (2003), intervals at 95 % hold, but not tests far out in the tails
-of t, as are those of many pairs: a few splits with extreme results, which real data have, are then found significant.
-Bouckaert (2003) found likewise that ten times ten folds carry about as many degrees of freedom as ten. No variances are
-pooled, because those of methods differ by factors of ten.
+independent experiments, where r = n_test / n_train (`dependence`), and t is taken to have n - 1 degrees of freedom.
+With S - 1 of them, as Nadeau and Bengio (2003) propose, 95 % intervals have their coverage, but tests at the small
+levels that many pairs need reject too often: a few splits with extreme results, which real data have, would be found
+significant. Bouckaert (2003) found likewise that ten times ten folds carry about as many degrees of freedom as ten.
+Variances are not pooled, because those of methods differ by factors of ten.
 
 Holm's method adjusts the pairs of one data set. `docs/statistics.md` has the measured error rates.
 """
@@ -29,11 +29,11 @@ class Pairs(NamedTuple):
 
     Attributes:
         worse: the row's method is significantly worse than the column's, bool.
-        level: level of single one-sided comparisons where Holm's method stopped.
+        level: level of a single one-sided test at which Holm's method stopped rejecting.
         differences: mean loss of the row's method less that of the column's.
         spread: standard deviation of the difference over splits.
-        n_splits: S.
-        ratio: r.
+        n_splits: S, number of splits.
+        ratio: r = n_test / n_train.
     """
 
     worse: np.ndarray
@@ -44,9 +44,9 @@ class Pairs(NamedTuple):
     ratio: float
 
     def detectable(self) -> np.ndarray:
-        """Return the smallest distinguishable difference of each method to another one, at a power of 80 %, (M,).
+        """Return the smallest difference that is detected with 80 % power, for each method (M,).
 
-        The median over the other methods; inf if nothing is tested.
+        It is the median over the comparisons with the other methods; inf if nothing is tested.
         """
         n = effective(self.n_splits, self.ratio)
         if not (n >= FEWEST_EXPERIMENTS and np.isfinite(self.spread).any()):
@@ -55,9 +55,9 @@ class Pairs(NamedTuple):
         return typical / sqrt(n) * detectable_errors(n - 1, self.level)
 
     def needed(self, row: int, column: int) -> float:
-        """Return the number of splits that detects the observed difference with a power of 80 %.
+        """Return the number of splits at which the observed difference of two methods is detected with a power of 80 %.
 
-        inf if no number does; NaN where nothing is tested.
+        Returns inf if no number suffices, and NaN if the pair is not tested.
         """
         difference, spread = abs(self.differences[row, column]), self.spread[row, column]
         if np.isnan(spread):
@@ -72,13 +72,14 @@ class Pairs(NamedTuple):
 def all_pairs(losses: np.ndarray, ratio: float, asked: np.ndarray | None = None) -> Pairs:
     """Return the comparisons of all pairs of methods on one data set.
 
-    A difference that is the same on all splits has no standard error. It is certain from `FEWEST_SPLITS` splits on, and
-    not tested with fewer. Nothing is tested where the splits are worth fewer than `FEWEST_EXPERIMENTS`.
+    A difference that is the same on all splits has no standard error. It counts as significant from `FEWEST_SPLITS`
+    splits on, and is not tested with fewer. Nothing is tested if the splits are equivalent to fewer than
+    `FEWEST_EXPERIMENTS` independent experiments.
 
     Args:
-        losses: (S, M); a method with a NaN or an infinity is not tested.
-        ratio: ratio of the split scheme (`dependence`); nothing is tested where it is NaN.
-        asked: booleans (M, M), the pairs to test; None for all.
+        losses: losses on S splits of M methods (S, M); a method with a NaN or an infinity is not tested.
+        ratio: n_test / n_train (`dependence`); nothing is tested if it is NaN.
+        asked: booleans (M, M), true for the pairs to test; None for all pairs.
     """
     n_splits, n_methods = losses.shape
     n = effective(n_splits, ratio)

@@ -1,14 +1,16 @@
 """Student's t for a mean of correlated differences: the corrected resampled t (Nadeau and Bengio 2003), and its power.
 
-For n differences with mean d, standard deviation s (n - 1 degrees of freedom) and ratio r (`dependence`),
+For n differences with mean d, standard deviation s (n - 1 degrees of freedom) and ratio r = n_test / n_train of the
+splits (`dependence`),
 
     standard error = s sqrt(1 / n + r),   t = d / standard error,   n - 1 degrees of freedom.
 
 With r = 0 it is the paired t of independent differences, which is used over data sets.
 
 The smallest difference that a test at level alpha detects with a probability of 80 % is the standard error times the
-noncentrality at which t exceeds its critical value with that probability. No number of splits makes the
-standard error smaller than s sqrt(r): below (z_{1 - alpha / 2} + z_{0.8}) s sqrt(r) nothing is ever detected.
+noncentrality at which t exceeds its critical value with that probability. No number of splits makes the standard error
+smaller than s sqrt(r). Differences below (z_{1 - alpha / 2} + z_{0.8}) s sqrt(r) are therefore never detected with that
+probability.
 """
 
 from bisect import bisect_left
@@ -40,7 +42,7 @@ class Mean(NamedTuple):
         low: lower end of the interval.
         high: upper end of the interval.
         n: number of differences.
-        ratio: r.
+        ratio: r = n_test / n_train; 0 for independent differences.
     """
 
     mean: float
@@ -52,21 +54,21 @@ class Mean(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Two-sided p-value that the true difference is 0.
+        """Two-sided p-value of the hypothesis that the true difference is 0.
 
-        A difference that is the same on all splits has no standard error. It is certain from `FEWEST_SPLITS` splits on,
-        and not tested with fewer.
+        A difference that is the same on all splits has no standard error. It counts as significant from `FEWEST_SPLITS`
+        splits on, and is not tested with fewer.
         """
         if self.stderr == 0 and self.mean != 0:
             return 0.0 if self.n >= FEWEST_SPLITS else nan
         return float(2 * scipy.special.stdtr(self.n - 1, -abs(self.mean / self.stderr))) if self.stderr else 1.0
 
     def detectable(self, alpha: float = ALPHA) -> float:
-        """Return the smallest true difference that a test at a two-sided level detects with a probability of 80 %."""
+        """Return the smallest true difference that a two-sided test at level `alpha` detects with 80 % power."""
         return self.stderr * detectable_errors(self.n - 1, alpha / 2) if self.n > 1 else nan
 
     def floor(self, alpha: float = ALPHA) -> float:
-        """Return the limit of `detectable` for ever more splits; 0 where they are independent."""
+        """Return the limit of `detectable` as the number of splits grows; 0 for independent splits."""
         if isnan(self.stderr):
             return nan
         return self._spread * sqrt(self.ratio) * detectable_errors(inf, alpha / 2)
@@ -92,8 +94,9 @@ class Mean(NamedTuple):
 def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
     """Return the mean of differences (n,) with its interval.
 
-    The interval is NaN with fewer than two differences, with an infinite one, and with an unknown ratio. Differences
-    that are equal but for rounding have the standard error 0.
+    `ratio` is n_test / n_train of the splits, or 0 if the differences are independent. The interval is NaN with fewer
+    than two differences, with an infinite one, and with an unknown ratio. Differences that are equal up to rounding
+    have the standard error 0.
     """
     (mean,) = corrected_means(differences[None], ratio)
     return mean
@@ -122,7 +125,7 @@ def corrected_means(differences: np.ndarray, ratio: float = 0.0) -> list[Mean]:
 
 @lru_cache(maxsize=65536)
 def detectable_errors(df: float, alpha: float) -> float:
-    """Return the true difference, in standard errors, that a t test detects with a probability of 80 %.
+    """Return the true difference, in standard errors, that a one-sided t test detects with a probability of 80 %.
 
     It is the d with E[Phi(d - b sqrt(w / df))] = 0.8 for the critical value b and a chi-squared w of `df` degrees of
     freedom. The mean is taken over quantiles of w, because SciPy's noncentral t does not converge for a large b. The
@@ -138,7 +141,7 @@ def detectable_errors(df: float, alpha: float) -> float:
 
 
 def errors_beyond(df: float, critical: float) -> float:
-    """Return `detectable_errors` of a test whose critical value is known, above 0."""
+    """Return the result of `detectable_errors` for a test that is given by its critical value, which is above 0."""
     bounds = critical * _spreads(df)
     return float(scipy.optimize.brentq(lambda d: scipy.special.ndtr(d - bounds).mean() - POWER, 0, 2 * bounds.max()))
 
@@ -170,10 +173,10 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
     """Return the smallest n at which a difference is detected with a probability of 80 %; inf above `MOST`.
 
     Args:
-        effect: difference in standard deviations.
-        ratio: r.
+        effect: true difference in standard deviations over splits.
+        ratio: r = n_test / n_train.
         alpha: one-sided level.
-        df: degrees of freedom at n, which grow with n.
+        df: function that returns the degrees of freedom for n differences; they grow with n.
     """
 
     def settles(n: int) -> bool:

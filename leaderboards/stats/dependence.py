@@ -11,8 +11,9 @@ so that rho / (1 - rho) = n_test / n_train (Nadeau and Bengio 2003). This number
 - random splits: n_test / n_train, 1/9 for 90 % training rows and 1 for halves;
 - k folds: 1 / (k - 1), which is the same number;
 - splits along features, which test on a third of the rows: 1/2;
-- splits that have rows of their own: 0;
-- splits with one common test part: unknown. What they have in common cannot be seen from their differences.
+- splits that share no rows: 0;
+- splits that share one test set: unknown. The error that this test set causes is the same on all splits, so that it
+  cannot be estimated from their differences.
 """
 
 from math import nan
@@ -25,7 +26,7 @@ FEWEST_EXPERIMENTS = 2.0  # independent ones, with fewer of which t has no degre
 
 
 def ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the ratio of each data set's split scheme (`schemes`); NaN where it or a size is unknown.
+    """Return n_test / n_train of each data set's splits, by data set; NaN if their scheme or a size is unknown.
 
     Args:
         cells: columns dataset, n_train and n_test.
@@ -41,5 +42,5 @@ def ratios(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def effective(n_splits: int, ratio: float) -> float:
-    """Return how many independent experiments splits are worth, 1 / (1 / S + r); NaN if the ratio is."""
+    """Return how many independent experiments S splits are equivalent to, 1 / (1 / S + r); NaN if r is NaN."""
     return 1 / (1 / n_splits + ratio) if n_splits else 0.0

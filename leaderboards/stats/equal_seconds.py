@@ -1,4 +1,4 @@
-"""Presets that give every method the same seconds, in series of rising budgets that are else one protocol."""
+"""Presets that give every method the same computing time, grouped into series that differ only in this budget."""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from lockstep_bench.shared.protocol import FROM_BUDGET
 
 
 class BudgetSeries(NamedTuple):
-    """Budgets of one protocol in a suite.
+    """Presets of one suite that differ only in their time budget.
 
     Attributes:
         suite: name of the suite.
-        presets: labels of presets by seconds, the smallest budget first.
+        presets: labels of the presets, by budget in seconds, the smallest first.
     """
 
     suite: str
@@ -22,7 +22,12 @@ class BudgetSeries(NamedTuple):
 
 
 def series_of(cells: pd.DataFrame) -> list[BudgetSeries]:
-    """Return the series of cells (columns suite, preset and protocol; labelled presets), by suite and first label."""
+    """Return the series of presets that differ only in their time budget, ordered by suite and first label.
+
+    Args:
+        cells: result rows with columns suite, preset and protocol, and with labelled presets
+            (`summary.with_labelled_presets`).
+    """
     found: dict[tuple[str, str], dict[int, str]] = {}
     chosen = cells["protocol"].astype(str).str.contains('"budget_seconds"')
     rows = cells.loc[chosen, ["suite", "preset", "protocol"]].astype(str).drop_duplicates()

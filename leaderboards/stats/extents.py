@@ -1,4 +1,7 @@
-"""Methods of a data set by the splits that they were run on, so that none costs another one its splits."""
+"""Groups of methods that were run on the same splits of a data set.
+
+Methods are compared within groups, so that a method that was run on few splits does not remove splits from the others.
+"""
 
 from typing import NamedTuple
 
@@ -13,8 +16,8 @@ class Extent(NamedTuple):
 
     Attributes:
         methods: their names.
-        table: these splits, with the values of all methods that were run on them: of `methods`, and of those with more.
-        notes: sentences on splits without a value, and on what methods with fewer splits are compared with.
+        table: values on these splits of `methods`, and of all methods that were run on these and further splits.
+        notes: sentences on splits without any value, and on which methods those with fewer splits are compared with.
     """
 
     methods: list[str]
@@ -23,10 +26,10 @@ class Extent(NamedTuple):
 
 
 def extents(table: Paired) -> list[Extent]:
-    """Return the methods of a data set by their splits, the most splits first.
+    """Return the groups of methods that were run on the same splits, the group with the most splits first.
 
-    Splits on which no method has a value are left out first, and so are methods that were run on no other. Of equally
-    many splits those of the most methods come first.
+    Splits on which no method has a value are left out first, and so are methods that were run on no other splits. Among
+    groups with equally many splits, the one with the most methods comes first.
 
     Args:
         table: values on one data set.

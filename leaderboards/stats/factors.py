@@ -1,11 +1,11 @@
-"""Crossed factors: a row's score is that of a posterior, of a network and of a model of the noise.
+"""Effects of three crossed factors on scores: the approximate posterior, the network and the model of the noise.
 
-Protocols that differ in nothing but hidden units and likelihood are combinations of one design. A level of one factor
-is compared with another on the splits and in the combinations of the other two factors that both were run in:
+Protocols that differ only in hidden units and likelihood belong to one factorial design. Two levels of one factor are
+compared on the splits and in the combinations of the other two factors in which both were run:
 
     d(split) = mean over these combinations of score(level) - score(other level),
 
-for metrics that are compared by ratio with logarithms of scores. The mean over combinations takes the place of a
+with logarithms of scores for metrics that are compared by ratio. The mean over combinations takes the place of a
 method's score in `ranking`, so that intervals, verdicts and failures are those of methods. A difference of the noise
 model is therefore never part of a difference between posteriors.
 """
@@ -38,7 +38,7 @@ MOST_LISTED = 6
 
 
 class Combination(NamedTuple):
-    """A level of each factor."""
+    """A combination of one posterior, one network and one model of the noise."""
 
     posterior: str
     network: str
@@ -50,12 +50,12 @@ class Combination(NamedTuple):
 
 
 class Design(NamedTuple):
-    """Protocols of a suite and preset that differ in the network and in the model of the noise alone.
+    """A factorial design: protocols of one suite and preset that differ only in the network and the model of the noise.
 
     Attributes:
         suite: name of the suite.
-        preset: name of the preset, without what marks it as modified.
-        labels: labels of presets, by network and noise.
+        preset: name of the preset from which all protocols start.
+        labels: label of the preset of each protocol, by network and noise model.
     """
 
     suite: str
@@ -64,14 +64,14 @@ class Design(NamedTuple):
 
 
 class Crossed(NamedTuple):
-    """Scores of a design by one metric.
+    """Scores of all combinations of a factorial design by one metric.
 
     Attributes:
-        observed: index (dataset, split), columns (posterior, network, noise); NaN where there is no value.
-        tried: bool, shape of `observed`: whether there is a row, whatever its status.
+        observed: scores; index (dataset, split), columns (posterior, network, noise); NaN where there is no value.
+        tried: bool, shape of `observed`: whether the combination was run on the split, successfully or not.
         metric: name of the metric.
-        own_noise: posteriors that are left out, because their noise is not the protocol's.
-        ratios: of each data set's splits (`dependence`).
+        own_noise: posteriors that are left out because they have their own noise model instead of the protocol's.
+        ratios: n_test / n_train of each data set's splits (`dependence`).
     """
 
     observed: pd.DataFrame
@@ -82,16 +82,16 @@ class Crossed(NamedTuple):
 
     @property
     def combinations(self) -> list[Combination]:
-        """The columns."""
+        """The combinations of posterior, network and noise model that have scores."""
         return [Combination(*map(str, names)) for names in self.tried.columns.to_list()]
 
     def levels(self, factor: str) -> list[str]:
-        """Return the levels of a factor, that of `BASE` first."""
+        """Return the levels of a factor, the default level (`BASE`) first."""
         names = sorted({getattr(one, factor) for one in self.combinations})
         return sorted(names, key=lambda name: name != BASE[factor])
 
     def only(self, kept: Mapping[str, Collection[str]]) -> "Crossed":
-        """Return the part with the given levels of some factors; none keep all."""
+        """Return the scores of combinations whose levels are in `kept`; a factor without an entry keeps all levels."""
         chosen = [
             all(getattr(one, factor) in names for factor, names in kept.items() if names) for one in self.combinations
         ]
@@ -99,14 +99,14 @@ class Crossed(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Levels of one factor as if they were methods, compared in the combinations that all were run in.
+    """Scores of the levels of one factor, averaged over the combinations of the other two factors that all were run in.
 
     Attributes:
-        scores: by data set, (S, L), the means over combinations; NaN where a combination failed.
-        names: of the L levels; those of whole combinations where there is one combination of the other factors.
-        within: combinations of the other two factors, in the order of `FACTORS`.
+        scores: means over combinations for S splits x L levels (S, L), by data set; NaN where a combination failed.
+        names: names of the L levels; names of whole combinations if the other factors have only one combination.
+        within: combinations of the other two factors that are averaged over, with levels in the order of `FACTORS`.
         notes: sentences on what the levels are averaged over, and on what was left out.
-        table: what the scores are from.
+        table: scores of the single combinations, from which the means are taken.
     """
 
     scores: dict[str, np.ndarray]
@@ -116,7 +116,7 @@ class Effects(NamedTuple):
     table: Crossed
 
     def comparable(self, reference: str) -> Comparable:
-        """Return the scores as those of methods; differences refer to the level `reference`."""
+        """Return the levels in the form in which methods are ranked; differences refer to the level `reference`."""
         place, where = list(self.names).index(reference), ("", "", self.table.metric)
         scores = {name: (values, values[:, place]) for name, values in self.scores.items()}
         names, goal = list(self.names.values()), metric_named(self.table.metric).goal
@@ -125,10 +125,10 @@ class Effects(NamedTuple):
 
 
 def designs(cells: pd.DataFrame) -> list[Design]:
-    """Return the designs with several combinations of network and noise, by suite and preset.
+    """Return the factorial designs that have several combinations of network and noise model, by suite and preset.
 
     Args:
-        cells: with labelled presets.
+        cells: result rows with labelled presets (`summary.with_labelled_presets`).
     """
     regressions = cells["suite"].isin(list(NETWORKS)) & (cells["task"] == "regression")
     rows = cells.loc[regressions, ["suite", "preset", "protocol"]].drop_duplicates()
@@ -148,10 +148,10 @@ def designs(cells: pd.DataFrame) -> list[Design]:
 
 
 def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
-    """Return the scores of a design. Reference lines, which have no network, are left out.
+    """Return the scores of all combinations of a factorial design.
 
-    So are posteriors that have a model of the noise of their own: their rows under constant noise have no noise
-    precision.
+    Baselines without a network are left out, and so are posteriors with a noise model of their own, which are
+    recognised by results under constant noise without a noise precision.
     """
     of_design = (cells["suite"] == design.suite) & cells["preset"].isin(list(design.labels.values()))
     rows = cells[of_design & ~cells["method"].isin(UNRANKED)]
@@ -178,18 +178,20 @@ def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
 def effects(
     table: Crossed, factor: str, levels: Sequence[str] = (), within: Collection[tuple[str, str]] = ()
 ) -> Effects:
-    """Return the levels of a factor, compared in the combinations of the other two factors that all were run in.
+    """Return the scores of a factor's levels, averaged over combinations of the other two factors that all were run in.
 
-    Combinations and splits are those that give the most comparisons (`balanced`).
+    Combinations and splits are chosen so that they give the most comparisons (`balanced`).
 
     Args:
-        table: scores of a design.
+        table: scores of a factorial design.
         factor: one of `FACTORS`.
-        levels: those to compare; all by default, of posteriors those that share most combinations.
-        within: combinations of the other two factors that are kept, and no others; instead, splits go. All by default.
+        levels: levels to compare; by default all, or for posteriors those that share the most combinations.
+        within: combinations of the other two factors to average over; splits that lack one of them are left out. By
+            default they are chosen.
 
     Raises:
-        ValueError: The metric has neither a low nor a high goal: its mean over combinations would say nothing.
+        ValueError: Neither low nor high values of the metric are good, so that its mean over combinations has no
+            meaning.
     """
     if not isinstance(metric_named(table.metric).goal, str):
         raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one that is low or high")
@@ -216,7 +218,7 @@ def effects(
 
 
 def others_of(factor: str, combination: Combination) -> tuple[str, str]:
-    """Return a combination's levels of the other two factors."""
+    """Return the levels of a combination in the two factors other than `factor`."""
     first, second = (level for name, level in zip(FACTORS, combination, strict=True) if name != factor)
     return first, second
 
@@ -279,6 +281,12 @@ def _notes(
 
 
 def combination_of(factor: str, level: str, others: tuple[str, str]) -> str:
-    """Return the name of a combination: "mile · 16-16 · predicted", from a level and those of the other factors."""
+    """Return the name of a combination of posterior, network and noise, such as "mile · 16-16 · predicted".
+
+    Args:
+        factor: the factor that `level` belongs to.
+        level: level of this factor.
+        others: levels of the other two factors.
+    """
     rest = iter(others)
     return str(Combination(*(level if name == factor else next(rest) for name in FACTORS)))

@@ -1,4 +1,7 @@
-"""One method of each family, chosen by validation scores and never by test scores."""
+"""Choice of one variant of each method by validation scores, never by test scores.
+
+Variants of one method, which share a module, form a family.
+"""
 
 from functools import cache
 
@@ -9,21 +12,23 @@ from lockstep_bench.methods import card, headline
 
 @cache
 def family_of(method: str) -> str:
-    """Return the key of a method's family: its module for built-in methods, otherwise its own name."""
+    """Return the key of a method's family of variants: its module, or its own name if it is not built in."""
     return card(method).family or method
 
 
 def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
-    """Return the representative of each family, by family.
+    """Return the variant that represents each family of variants of one method, by family.
 
-    Of the variants with the most cells, the one with the best mean rank by validation score represents a family. The
+    Of the variants with the most results, the one with the best mean rank by validation score represents a family. The
     score is the NMLL on validation rows, or the distance to the reference posterior where a suite tunes by that. Ranks
     are those of means over splits, on each data set among the variants of the family; a variant without a score has the
-    last ranks. Of equal ones the headline method is taken, then the one with the shortest name.
+    last ranks. Among equally ranked variants, one of the default methods (`headline`) is taken, then the one with the
+    shortest name.
 
     Args:
-        cells: rows of one suite and preset, with columns dataset, method, validation_nmll and validation_w2_scaled.
-        keep: a method that represents its family, whatever its score; "" for none.
+        cells: result rows of one suite and preset, with columns dataset, method, validation_nmll and
+            validation_w2_scaled.
+        keep: a method that represents its family whatever its score; "" for none.
     """
     n_cells = cells.groupby("method").size().rename(index=str)
     scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))

@@ -1,7 +1,8 @@
-"""The predictions of each method's first split, from a run's folder or from a publication.
+"""The predictions of each method's first split, read from a results folder or from published results.
 
-A run keeps a file of predictions beside every cell. A publication keeps few points of one split of each method:
-FOLDER/predictions/SUITE/DATASET.parquet, with the columns `KEY` and those of `thinned.SCHEMA`.
+A run stores a file of predictions for every split of every method. Published results keep the predictions at a few
+points, for one split of each method: FOLDER/predictions/SUITE/DATASET.parquet, with the columns `KEY` and those of
+`thinned.SCHEMA`.
 """
 
 import hashlib
@@ -33,18 +34,18 @@ def published_path(folder: Path, suite: str, dataset: str) -> Path:
 
 
 def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
-    """Return each method's predictions of its first split that has some, in the order of the cells.
+    """Return each method's predictions on its first split that has some, in the order of the rows.
 
     A file that cannot be read counts as missing, because no number of a table depends on it.
 
     Args:
-        cells: rows of finished cells, one protocol of each method.
+        cells: rows of finished results, with one protocol for each method.
     """
     return {method: predictions for method, (_, predictions) in first_cells(cells).items()}
 
 
 def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
-    """Return `first_splits` with the cells that they are of."""
+    """Return each method's predictions as `first_splits` does, together with the result that they belong to."""
     beside = any_of("predictions", cells)
     places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False, name=None)
     published = {place: read_published(published_path(Path(place[0]), *place[1:])) for place in places}
@@ -63,7 +64,7 @@ def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
 
 
 def read_published(path: Path) -> dict[Key, Predictions]:
-    """Return the predictions of a published file by their cells; none where it cannot be read."""
+    """Return the predictions in a published file, by the key of their result; none if it cannot be read."""
     if not os.path.isfile(path):
         return {}
     try:
@@ -79,11 +80,11 @@ def read_published(path: Path) -> dict[Key, Predictions]:
 
 
 def key_of(cell: CellId) -> Key:
-    """Return the values of `KEY` of a cell."""
+    """Return the key of a result: its values of the columns `KEY`."""
     return cell.method, cell.preset.partition("@")[0], cell.protocol_hash, cell.split, cell.seed
 
 
 def file_name(text: str) -> str:
-    """Return a name as in published files, without suffix; for a very long one, its beginning and a hash."""
+    """Return the file name, without suffix, under which a name is published; very long names are cut and get a hash."""
     name = quote(text, safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}~{hashlib.sha256(text.encode()).hexdigest()[:8]}"

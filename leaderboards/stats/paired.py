@@ -1,4 +1,4 @@
-"""The rows of one suite, preset and metric as a table of splits x methods, from which paired statistics start."""
+"""The results of one suite, preset and metric as a table of splits x methods, the input of paired statistics."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -23,8 +23,9 @@ class Paired(NamedTuple):
         suite: name of the suite.
         preset: name of the preset, or its label preset@hash.
         metric: name of the metric.
-        observed: index (dataset, split), a column per method; the mean over seeds that finished, NaN without any.
-        tried: bool, shape of `observed`: whether there is a row, whatever its status.
+        observed: means over the seeds that finished; index (dataset, split), a column per method; NaN if no seed
+            finished.
+        tried: bool, shape of `observed`: whether the method was run on the split, successfully or not.
     """
 
     suite: str
@@ -35,23 +36,23 @@ class Paired(NamedTuple):
 
     @property
     def goal(self) -> str | float:
-        """Values that are good: "low", "high", or the number that they should be near."""
+        """Which values are good: "low", "high", or the number that they should be near."""
         goal = metric_named(self.metric).goal
         assert goal is not None, "`paired` refuses metrics without a goal"
         return goal
 
     @property
     def methods(self) -> list[str]:
-        """Names in alphabetical order."""
+        """Names of the methods in alphabetical order."""
         return list(self.observed.columns)
 
     @property
     def datasets(self) -> list[str]:
-        """Names in alphabetical order."""
+        """Names of the data sets in alphabetical order."""
         return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
 
     def failures(self, method: str) -> dict[str, list[int]]:
-        """Return the splits that a method was run on and has no value for, by data set; most have none."""
+        """Return the splits on which a method was run without getting a value, by data set; {} without failures."""
         failed = self.tried[method] & self.observed[method].isna()
         where: dict[str, list[int]] = {}
         for dataset, split in failed.index[failed]:
@@ -60,7 +61,7 @@ class Paired(NamedTuple):
 
 
 def failures_in_words(failures: Mapping[str, list[int]], n_splits: int) -> str:
-    """Return which splits failed, as in "3 of 205 splits: protein 3, yacht 0 and 4".
+    """Return a text on which splits failed, as in "3 of 205 splits: protein 3, yacht 0 and 4".
 
     Args:
         failures: splits by data set (`Paired.failures`).
@@ -89,16 +90,17 @@ def paired(
 ) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
-    A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are
-    finished rows that lack a metric of `shared.schema.LATER`, and flagged splits, as if they had not been run.
+    A data set is left out if results finished on it but none has the metric, which then does not apply to it. Also left
+    out, as if they had not been run, are finished results that lack a metric because they are older than it
+    (`shared.schema.LATER`), and splits that the data set flags as not to be ranked.
 
     Args:
         cells: columns of `shared.schema.CELLS`.
         suite: name of the suite.
         preset: name or label of the preset.
         metric: a column of the schema.
-        datasets: those to keep; None keeps all.
-        methods: those to keep; None keeps all.
+        datasets: data sets to keep; None keeps all.
+        methods: methods to keep; None keeps all.
 
     Raises:
         ValueError: The metric has no direction in which it is better.

@@ -1,4 +1,4 @@
-"""Predictions of single test points, kept beside a cell: PIT values, calibration, OOD detection."""
+"""Stored predictions at single test points, and their PIT values, reliability bins and OOD detection."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows
 
 
 class Predictions(NamedTuple):
-    """The first rows of one cell's predictions: N points, S posterior samples, C classes.
+    """Predictions of one method on one split at the first N stored points, with S posterior samples and C classes.
 
     Attributes:
         y: targets (N,); NaN for OOD points.
@@ -24,7 +24,7 @@ class Predictions(NamedTuple):
         mean: predictive means (N, S) in original units; None for classification.
         variance: predictive variances (N, S) in original units; None for classification.
         log_probs: log class probabilities (N, S, C); None for regression.
-        pit: probability integral transform of y (N,), where the predictive is not a mixture of `mean` and `variance`.
+        pit: probability integral transform of y (N,), if the predictive is not a mixture of Gaussians; else None.
     """
 
     y: np.ndarray
@@ -36,7 +36,7 @@ class Predictions(NamedTuple):
 
 
 def read(path: Path) -> Predictions | None:
-    """Return the first rows of a Parquet file of predictions, or None if it cannot be read."""
+    """Return the predictions at the first points of a Parquet file, or None if it cannot be read."""
     if not os.path.isfile(path):  # reading a pipe would wait for ever
         return None
     try:
@@ -90,7 +90,7 @@ def _n_classes(log_probs: np.ndarray) -> int:
 def pit(predicted: Predictions) -> np.ndarray:
     """Return the probability integral transform (N,) of regression targets, uniform if well calibrated.
 
-    PIT = 1/S sum_s Phi((y - mean_s) / sd_s) of a mixture; other distributions have theirs stored.
+    For a mixture of Gaussians PIT = 1/S sum_s Phi((y - mean_s) / sd_s); for other predictives it was stored.
     """
     if predicted.pit is not None:
         return predicted.pit

@@ -1,15 +1,16 @@
-"""The ranking of methods by one metric: places with their uncertainty, differences to a reference, and a verdict each.
+"""Ranking of methods by one metric: ranks with their uncertainty, differences to a reference method, and verdicts.
 
-Every mark on a page and every row of `python -m leaderboards rank` comes from here. `docs/statistics.md` says what the
-verdicts mean and how often they are wrong.
+Every mark on a page and every row that `python -m leaderboards rank` prints is computed here. `docs/statistics.md` says
+what the verdicts mean and how often they are wrong.
 
-- Over data sets the unit is the data set: `sign_flips` for verdicts and sets of ranks, the paired t over data sets for
-  differences.
-- On one data set the unit is the split: `corrected_pairs` for verdicts and sets of ranks, the corrected resampled t for
-  differences.
+- Over several data sets the statistical unit is the data set: verdicts and confidence sets of ranks are those of
+  `sign_flips`, intervals of differences those of the paired t over data sets.
+- On one data set the statistical unit is the split: verdicts and confidence sets of ranks are those of
+  `corrected_pairs`, intervals of differences those of the corrected resampled t.
 
-Where splits are along features (`schemes`), the median over splits represents a method on a data set, and the median of
-its differences its difference to the reference. On a single such data set, tests and intervals are those of means.
+Where each split leaves out values of another feature (`schemes`), the median over splits represents a method on a data
+set, and the median of its differences its difference to the reference. On a single such data set, tests and intervals
+are those of means.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,33 +43,33 @@ class Ranked(NamedTuple):
     """One method's row of a ranking.
 
     Attributes:
-        method: name.
-        family: key of its family.
+        method: name of the method.
+        family: key of the family of variants that it belongs to.
         mean_rank: mean over data sets of its rank by the mean over splits, or by the median where splits are along
             features; failures share the last ranks.
-        rank_low: the best rank that the results leave open, at 95 % for all methods together.
-        rank_high: the worst rank that the results leave open.
-        difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`; over those
-            on which neither failed on a split. NaN for the reference, and if there is no data set left.
+        rank_low: the best rank in its confidence set, at a level of 95 % for all methods together.
+        rank_high: the worst rank in its confidence set.
+        difference: mean over data sets of its metric minus the reference method's, in the unit of `Ranking.unit`, over
+            those on which neither failed on a split. NaN for the reference, and if there is no data set left.
         low: lower end of the 95 % interval of `difference`, for this method alone.
-        high: upper end.
+        high: upper end of this interval.
         p_best: probability that it is the best (`best_probability`).
         verdict: one of `verdicts.VERDICTS`.
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: number of these splits on which it has no value.
         n_compared: number of data sets (on one data set: splits) behind `difference`; 0 without one.
-        detectable: the smallest difference to the reference that the interval would have excluded 0 for, with 80 %
+        detectable: the smallest true difference to the reference for which the interval excludes 0 with 80 %
             probability.
         needed: data sets (on one data set: splits) that would detect a difference as large as the one seen with 80 %
             probability; inf if no number would.
-        floor: the limit of `detectable` for ever more splits of the same data sets; 0 where they are independent.
-        verdict_detectable: the smallest difference to another method that the verdict would have been based on, with
-            80 % probability (median over the others); over data sets in the unit of `difference`, on one data set in
-            that of the metric. inf if none would.
-        verdict_needed: data sets (on one data set: splits) that would tell the method from the leader, with 80 %
-            probability, if they differ as much as they do here; the leader, from the next one. inf if no number would;
-            NaN where the place is decided, and for failures.
+        floor: the limit of `detectable` as the number of splits of the same data sets grows; 0 for independent ones.
+        verdict_detectable: the smallest true difference to another method that the tests behind verdicts detect with 80
+            % probability (median over the other methods); over data sets in the unit of `difference`, on one data set
+            in that of the metric. inf if none is detected.
+        verdict_needed: number of data sets (on one data set: of splits) at which these tests distinguish the method
+            from the leading one with 80 % probability, if they differ as observed; for the leading method, from the
+            second. inf if no number suffices; NaN if the rank is decided, and for failures.
     """
 
     method: str
@@ -96,15 +97,15 @@ class Ranking(NamedTuple):
     """A ranking of methods.
 
     Attributes:
-        rows: the row of each method, the best mean rank first; on one data set, of those that were run on most of its
+        rows: one row per method, the best mean rank first; on one data set, only the methods that were run on the most
             splits.
-        unit: unit of the differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
+        unit: unit of the differences: "relative" for ratios minus 1, "nats", or "" for the unit of the metric.
         reference: method that differences refer to; "" without one.
         datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
         ranks: ranks of each method on `datasets`.
-        fewer: on one data set, rows of the methods that were run on fewer splits, the most splits first. Each has its
-            place among all methods that were run on its splits, on these splits.
+        fewer: on one data set, rows of the methods that were run on fewer splits, the most splits first. Each is ranked
+            on its own splits, among all methods that were run on these.
     """
 
     rows: list[Ranked]
@@ -117,12 +118,12 @@ class Ranking(NamedTuple):
 
     @property
     def all_rows(self) -> list[Ranked]:
-        """`rows`, then `fewer`."""
+        """All rows: `rows`, followed by `fewer`."""
         return [*self.rows, *self.fewer]
 
 
 def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[ComparisonOptions]) -> Ranking:
-    """Return the ranking over the data sets of a suite; over the splits if there is one data set.
+    """Return the ranking of methods over the data sets of a suite, or over the splits if there is only one data set.
 
     Args:
         cells: columns of `shared.schema.CELLS`, with labelled presets.
@@ -145,7 +146,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
 
 
 def over_datasets(boards: Comparable, power: bool = True) -> Ranking:
-    """Return the ranking over the data sets of comparable results."""
+    """Return the ranking of methods over data sets, from results in which every method was run on every split."""
     rows = _over_datasets(boards, power) if boards.by_dataset and boards.methods else []
     n_datasets = len(boards.by_dataset)
     if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
@@ -159,11 +160,11 @@ def over_datasets(boards: Comparable, power: bool = True) -> Ranking:
 def rank_on_datasets(
     cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[ComparisonOptions]
 ) -> dict[str, Ranking]:
-    """Return a separate ranking for each data set. On 95 % of data sets no mark is false.
+    """Return a separate ranking of methods for each data set.
 
-    A method that was not run on a data set is missing only from that data set's ranking. One that was run on fewer
-    splits of it is in `Ranking.fewer`; the promise is made again for its comparisons. Args and errors are those of
-    `rank`.
+    On at least 95 % of data sets no verdict is false. A method that was not run on a data set is missing only from that
+    data set's ranking. A method that was run on fewer of its splits is in `Ranking.fewer`; its comparisons have a 95 %
+    guarantee of their own. Args and errors are those of `rank`.
     """
     return _on_each(request(cells, suite, preset, metric, **options))
 
@@ -193,7 +194,7 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
 
 
 def on_each_dataset(boards: Comparable, power: bool = True) -> dict[str, Ranking]:
-    """Return a separate ranking for each data set of comparable results."""
+    """Return a separate ranking for each data set, from results in which every method was run on every split."""
     parts = [boards._replace(by_dataset={name: board}, notes=[]) for name, board in boards.by_dataset.items()]
     rows = _on_datasets(parts, power)
     return {next(iter(part.by_dataset)): _ranking(part, of_part) for part, of_part in zip(parts, rows, strict=True)}
@@ -295,7 +296,7 @@ def _rows(
 
 
 def losses_over_datasets(boards: Comparable) -> np.ndarray:
-    """Return losses (D, M) whose differences mean the same on all data sets: logarithms where ratios are compared."""
+    """Return losses of M methods on D data sets (D, M), as logarithms if the metric is compared by ratios."""
     losses = np.stack([_means(board, boards) for board in boards.by_dataset.values()])
     if not compared_by_ratio(boards.metric):
         return losses

@@ -1,13 +1,13 @@
-"""Remarks beside a method's number, which every page and table prints from here: what its rank does not say.
+"""Remarks that pages and tables print beside a method's number, on facts that its rank does not show.
 
-- *No better than predicting the mean*: the method's mean over splits, or its median where splits are along features, is
-  no better than that of the method `constant`, which ignores the inputs, on the splits that both finished. Of metrics
-  that measure how well targets are predicted.
-- *Still improving*: on more than half of the splits the training objective still gained when training ended
-  (`bench.engine.convergence`; rows say it in their diagnostics). The number may be that of the budget rather than of
-  the method. Rows without a recorded objective count neither way.
-- *Of an earlier engine*: some of the method's rows were trained before native loops, or by other code than the newest
-  rows beside them, and no recheck has agreed since (`data.rechecks`).
+- *No better than predicting the mean*: the method's mean over splits (or median, where each split leaves out values of
+  another feature) is no better than that of the baseline `constant`, which ignores the inputs, on the splits that both
+  finished. This remark is made only for metrics of how well targets are predicted.
+- *Still improving*: on more than half of the splits the training objective was still improving when training ended
+  (`bench.engine.convergence`, recorded in the diagnostics). The number may be limited by the budget rather than by the
+  method. Results without a recorded objective are not counted.
+- *Of an earlier engine*: some of the method's results were computed before training loops were compiled to C++, or by
+  older code than the method's newest results, and no recheck has reproduced them since (`data.rechecks`).
 """
 
 import json
@@ -44,12 +44,12 @@ KEY = ["suite", "dataset", "method", "preset", "metric"]
 def remarks(
     cells: pd.DataFrame, splits: pd.DataFrame, numbers: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], str]:
-    """Return the remarks on numbers, joined by "; ", by suite, data set, method, preset and metric.
+    """Return the remarks on each number, joined by "; ", by suite, data set, method, preset and metric.
 
     Args:
         cells: columns of `shared.schema.CELLS`, with labelled presets.
         splits: result of `summary.per_split`.
-        numbers: the values of `KEY` that `splits` has.
+        numbers: the numbers, identified by their values of the columns `KEY`.
     """
     if splits.empty:
         return {}
@@ -68,12 +68,12 @@ def remarks(
 
 
 def over_datasets(summary: pd.DataFrame, name: str, datasets: list[str]) -> dict[str, str]:
-    """Return each method's remarks over data sets, such as "still improving on 2 of 4 data sets"; most have none.
+    """Return each method's remarks, counted over data sets, such as "still improving on 2 of 4 data sets"; "" for none.
 
     Args:
         summary: result of `summary.summarise`, of one suite and preset.
-        name: metric.
-        datasets: names; of a single one, the remark is that of its number.
+        name: name of the metric.
+        datasets: names of the data sets; for a single one, the remark on its number is returned.
     """
     rows = summary[(summary["metric"] == name) & summary["dataset"].isin(datasets)]
     said: dict[str, list[str]] = {}
@@ -86,12 +86,12 @@ def over_datasets(summary: pd.DataFrame, name: str, datasets: list[str]) -> dict
 
 
 def signs(remark: str) -> str:
-    """Return the signs of a remark, which are printed after its number."""
+    """Return the signs that stand for a remark, such as "†‡", which are printed after the number."""
     return "".join(sign for words, sign in SIGNS.items() if words in remark)
 
 
 def legend(of: Iterable[str]) -> list[str]:
-    """Return a phrase for each sign that occurs among some remarks, such as "‡ still improving: ..."."""
+    """Return a phrase that explains each sign that occurs among the remarks, such as "‡ still improving: ..."."""
     said = "; ".join(set(of))
     return [f"{SIGNS[words]} {meaning}" for words, meaning in MEANINGS.items() if words in said]
 

@@ -1,4 +1,4 @@
-"""Split schemes from the registry of data sets: how splits were made, and which of them are flagged."""
+"""How the splits of a data set were made, and which are not ranked, from the registry of data sets."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,13 +9,14 @@ SPLIT = ["dataset", "split"]
 
 
 class Splits(NamedTuple):
-    """Splits of a data set.
+    """What is known of the splits of a data set.
 
     Attributes:
         scheme: the way the splits were made (`datasets.records.SPLIT_SCHEMES`).
-        along_features: whether each is along another feature. Such splits ask different questions, and predictions fail
-            badly on some of them, so that their values are summarised by the median and the worst one.
-        flagged: splits that are not ranked, and why.
+        along_features: whether each split tests on a range of values of another feature that training leaves out. Such
+            splits differ in difficulty, and predictions fail badly on some of them, so that results are summarised by
+            the median and the worst split.
+        flagged: splits that are excluded from rankings ("flagged"), with the reason.
         rows_of: the data set that has the same rows and other splits (`datasets.Source.rows_of`); "" for none.
     """
 
@@ -26,10 +27,10 @@ class Splits(NamedTuple):
 
 
 def splits_of(dataset: str) -> Splits:
-    """Return what is known of the splits of a data set.
+    """Return how the splits of a data set were made.
 
-    A data set that is not registered on this machine is taken to be resampled. That is cautious where splits have rows
-    of their own.
+    The splits of a data set that is not registered on this machine are taken to be resampled, with shared rows. This is
+    conservative if they share none.
     """
     try:
         from lockstep_bench import datasets
@@ -41,7 +42,7 @@ def splits_of(dataset: str) -> Splits:
 
 
 def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose split is not flagged (`datasets.Source.flagged`)."""
+    """Return the result rows without those of splits flagged as not to be ranked (`datasets.Source.flagged`)."""
     flagged = {name: splits_of(name).flagged for name in cells["dataset"].unique()}
     if not any(flagged.values()):
         return cells
@@ -49,7 +50,7 @@ def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def flagged_in_words(cells: pd.DataFrame) -> str:
-    """Return a sentence on the rows that `without_flagged` leaves out; "" for none."""
+    """Return a sentence on results that `without_flagged` leaves out as not to be ranked; "" if there are none."""
     unflagged = without_flagged(cells)
     if len(unflagged) == len(cells):
         return ""

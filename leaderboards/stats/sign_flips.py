@@ -1,22 +1,22 @@
-"""All pairs of methods over data sets: studentised differences, whose largest is compared by flipping signs.
+"""Tests of all pairs of methods over data sets: a sign-flip permutation test of the largest studentised difference.
 
 For each pair of methods let d_k be the difference of their losses on data set k of D, and
 
     u = |sum_k r_k| / sqrt(D sum_k r_k^2),   r_k = sign(d_k) sqrt(min(|d_k|, 9 median|d|)).
 
-u is 0 to 1 and grows with the t statistic of the r_k. Each pair has its own scale in it, so that a method whose results
-spread widely widens no critical value but its own. The square root, and the bound of nine times the pair's median, keep
-data sets of huge differences from hiding all others.
+u is 0 to 1 and grows with the t statistic of the r_k. It is scaled by each pair's own spread, so that a method whose
+results vary widely makes no other pair's test less powerful. The square root, and the bound of nine times the pair's
+median, keep data sets with huge differences from dominating.
 
 If two methods are equally good, d_k is as probable as -d_k on each data set. All d_k of a data set can then change
 their sign together without changing how probable the results are, and the 2^D leaderboards that arise so are equally
-probable (Fisher 1935). An adjusted p-value is the share of them whose largest u, over all pairs that are not
-distinguished before, is at least the one seen: the step-down maximum of Westfall and Young (1993), by Romano and Wolf
-(2005). The probability of any false claim is at most 5 %. Nothing else is assumed: spreads, tails and scales may differ
-between methods and between data sets, and methods may be correlated.
+probable (Fisher 1935). An adjusted p-value is the share of these leaderboards whose largest u, over all pairs that are
+not yet found significant, is at least the observed one: the step-down maximum of Westfall and Young (1993), by Romano
+and Wolf (2005). The probability of any false claim is at most 5 %. Nothing else is assumed: spreads, tails and scales
+may differ between methods and between data sets, and methods may be correlated.
 
-A leaderboard and its mirror image have the same u. With D data sets there are 2^(D-1) different ones, and the smallest
-p-value of a pair is one over this number: with five data sets or fewer no pair can be distinguished at 5 %.
+A leaderboard and the one with all signs flipped have the same u. With D data sets there are 2^(D-1) different ones, and
+the smallest p-value of a pair is one over this number: with five data sets or fewer no pair can be significant at 5 %.
 """
 
 from functools import lru_cache
@@ -41,8 +41,8 @@ class SignFlips(NamedTuple):
 
     Attributes:
         worse: booleans (M, M), the row's method is significantly worse than the column's.
-        differences: finite differences of losses (D, P), the row's less the column's.
-        critical: value of u above which one more pair would have been distinguished; inf if no value would do.
+        differences: finite differences of losses (D, P), the loss of a pair's first method minus that of its second.
+        critical: value of u above which a further pair would be significant; inf if there is none.
     """
 
     worse: np.ndarray
@@ -50,10 +50,11 @@ class SignFlips(NamedTuple):
     critical: float
 
     def detectable(self) -> np.ndarray:
-        """Return the smallest distinguishable difference of each method to another one, at a power of 80 %, (M,).
+        """Return the smallest difference that is detected with 80 % power, for each method (M,).
 
-        For a pair, it is the constant difference that would have to be added to its differences, less their mean. For a
-        method, it is the median over the other methods. inf where no constant would do, NaN for a single method.
+        For a pair, it is the mean difference at which the pair's differences, shifted by a constant, would be
+        significant. For a method, it is the median over its pairs. It is inf where no shift suffices, and NaN for a
+        single method.
         """
         n_datasets, n_methods = len(self.differences), len(self.worse)
         smallest = np.full((n_methods, n_methods), nan)
@@ -71,7 +72,7 @@ class SignFlips(NamedTuple):
         return medians
 
     def needed(self, row: int, column: int) -> float:
-        """Return about how many data sets distinguish two methods that differ as here, with a probability of 80 %.
+        """Return about how many data sets would distinguish two methods, at their observed difference, with 80 % power.
 
         For many data sets, the largest difference of M equally good methods has the distribution of the studentized
         range.
@@ -92,8 +93,8 @@ def compare(losses: np.ndarray) -> SignFlips:
     """Return the comparisons of all pairs of methods over data sets.
 
     Args:
-        losses: one row per data set (D, M); low is good. A loss that is infinite or NaN, which is a failure, is worse
-            than a finite one by as much as the pair's largest finite difference; two of them are equal.
+        losses: losses on D data sets of M methods (D, M); low is good. An infinite loss and a NaN (a failure) count as
+            worse than a finite loss by the pair's largest finite difference; two of them are equal.
     """
     differences = _differences(losses)
     roots = _roots(differences)
@@ -130,7 +131,11 @@ def _roots(differences: np.ndarray) -> np.ndarray:
 
 
 def step_down(roots: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return adjusted two-sided p-values (P,) of signed roots (D, P), and `SignFlips.critical`."""
+    """Return adjusted two-sided p-values (P,) and the critical value (`SignFlips.critical`).
+
+    Args:
+        roots: the signed roots r_k of the differences, for D data sets and P pairs (D, P).
+    """
     n_datasets, n_pairs = roots.shape
     if not n_datasets or not n_pairs:
         return np.ones(n_pairs), inf

@@ -1,4 +1,4 @@
-"""The level of all tests, and Holm's adjustment of many p-values."""
+"""The significance level of all tests, and Holm's adjustment of p-values for multiple tests."""
 
 import numpy as np
 
@@ -22,8 +22,8 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
     """Return which p-values are significant by Holm's method, and the level at which it stopped (`holm_level`).
 
-    A leaderboard of 200 methods on 25 data sets has a million p-values. Only those are put in order that are not
-    significant as the smallest of all, and that are not larger than the level, unadjusted.
+    A leaderboard of 200 methods on 25 data sets has a million p-values. Only those between level / m and the level are
+    sorted: smaller ones are significant in any case, larger ones are not.
     """
     n_tested = int((~np.isnan(p_values)).sum())
     significant = n_tested * p_values <= ALPHA
@@ -36,7 +36,7 @@ def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def holm_level(adjusted: np.ndarray) -> float:
-    """Return the level at which Holm's method stopped: a p-value below it would have been significant as well.
+    """Return the level at which Holm's method stopped rejecting: a further p-value below it would be significant.
 
     Args:
         adjusted: result of `holm`.

@@ -1,4 +1,4 @@
-"""Means over splits: pure functions from cells to one row per method, data set and metric."""
+"""Means over splits, computed by pure functions from result rows to one row per method, data set and metric."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ FAR, FAR_SHARE, FEWEST_SPLITS = 5, 0.25, 4
 
 
 class Moments(NamedTuple):
-    """One row of `summarise`."""
+    """One row of the table that `summarise` returns, which explains the fields."""
 
     suite: str
     dataset: str
@@ -42,15 +42,15 @@ class Moments(NamedTuple):
 
     @property
     def typical(self) -> float:
-        """The number that ranks the method: the mean over splits, or the median where splits are along features."""
+        """The number by which the method is ranked: the mean over splits, or the median if `by_median`."""
         return self.median if self.by_median else self.mean
 
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells, with presets of a suite that were run under several protocols renamed to preset@hash.
+    """Return the result rows; presets of a suite that were run under several protocols are renamed to preset@hash.
 
-    A preset that was changed on the command line keeps its name but not its protocol hash. Results of different
-    protocols must be neither averaged nor compared.
+    Protocols can differ under one preset name: two that were changed on the command line can both be called
+    "tuned-modified". Results of different protocols must be neither averaged nor compared.
     """
     several = cells.groupby(["suite", "preset"])["protocol_hash"].transform("nunique") > 1
     labelled = cells["preset"] + "@" + cells["protocol_hash"].str[:8]
@@ -58,10 +58,10 @@ def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def per_split(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per group, metric and split, whose `value` is the mean over the seeds that finished.
+    """Return one row per method, metric and split, whose `value` is the mean over the seeds that finished.
 
-    Flagged splits have no row. Runs of one split with several seeds share their test points, so they count as one
-    observation.
+    Methods are distinguished by suite, data set and preset, too. Splits that are flagged as not to be ranked have no
+    row. Runs of one split with several seeds share their test points, so they count as one observation.
     """
     names = sorted(name for name in MEASURED if name in cells and cells[name].notna().any())
     finished = without_flagged(cells.loc[cells["status"] == "ok", [*GROUP, "split", *names]])
@@ -79,25 +79,26 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return one row per group and metric, with the columns of `Moments`.
+    """Return one row per suite, data set, method, preset and metric, with the columns of `Moments`.
 
     For the values v_1..v_n of the n finished splits, sem = sd(v) / sqrt(n), as papers print it, where sd has n - 1
-    degrees of freedom, and stderr = sd(v) sqrt(1 / n + r) with the ratio r of the data set's split scheme
-    (`dependence`). Where the ratio is unknown it is taken for 0: stderr is then without the chance of the common test
-    part. Both are NaN for n = 1, and where a value is infinite.
+    degrees of freedom, and stderr = sd(v) sqrt(1 / n + r) with r = n_test / n_train, because splits share rows
+    (`dependence`). If all splits share one test set, r is unknown and taken as 0: stderr then omits the error that this
+    test set causes. Both are NaN for n = 1, and where a value is infinite.
 
     remark has the remarks of `stats.remarks` on the mean, "" for none.
 
-    farthest is the value that is farthest from the median, and ruined whether values so far away spoil the mean:
-    it is grossly different from the median (`FAR`). worst is the least good value, and worst_split its split; NaN and
-    -1 for a metric without a direction. by_median is true where the splits of the data set are along features.
+    farthest is the value that is farthest from the median. ruined is true if such outliers make the mean grossly
+    different from the median (`FAR`). worst is the least good value, and worst_split its split; NaN and -1 for a metric
+    without a direction. by_median is true if methods are ranked by medians, because each split leaves out values of
+    another feature.
 
-    n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
-    set, with n = 0 where it has no value itself, so that a failure stays visible; but not for one of
-    `shared.schema.LATER` that its finished cells lack.
+    n_failed counts runs that diverged or failed. A method has a row for every metric that some method has on the data
+    set, with n = 0 if it has no value itself, so that failures stay visible. The exception are metrics that its
+    finished results lack because they are older than the metric (`shared.schema.LATER`).
 
     Args:
-        cells: cells with labelled presets.
+        cells: result rows with labelled presets (`with_labelled_presets`).
         splits: result of `per_split`, if it is known already.
     """
     cells = without_flagged(cells)

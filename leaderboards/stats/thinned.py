@@ -1,7 +1,7 @@
-"""Predictions of few points in few bits: what figures need of a cell, small enough to be published.
+"""Compact predictions: those at a few points in low precision, as figures need them, small enough to be published.
 
-Of a regression the error in units of the predictive standard deviation, that standard deviation and the PIT are kept;
-of a classification the log of the mean class probabilities. Predictions that are restored have one sample.
+For a regression, the error in units of the predictive standard deviation, that standard deviation and the PIT are kept;
+for a classification, the log of the mean class probabilities. Restored predictions have a single posterior sample.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
 
 
 def thinned(predictions: Predictions) -> pa.Table:
-    """Return at most `MOST_POINTS` test points and as many OOD points, evenly spaced, as a table of `SCHEMA`."""
+    """Return predictions at up to `MOST_POINTS` evenly spaced test points and as many OOD points, columns `SCHEMA`."""
     points = np.sort(np.concatenate([_spaced(np.flatnonzero(predictions.ood == ood)) for ood in (False, True)]))
     y, ood = predictions.y[points], predictions.ood[points]
     columns: dict[str, np.ndarray | pa.Array | list[int] | None] = dict.fromkeys(SCHEMA.names)
@@ -51,7 +51,7 @@ def thinned(predictions: Predictions) -> pa.Table:
 
 
 def restored(table: pa.Table) -> Predictions:
-    """Return the predictions of a table of `thinned`, N points of one sample."""
+    """Return the predictions that a table of `thinned` holds, with one posterior sample at each of N points."""
     y, ood = table["y"].to_numpy().astype(float), table["ood"].to_numpy()
     if table["sd"].null_count == len(table):
         logs = np.array(table["log_probs"].to_pylist(), float)[:, None, :]

@@ -1,4 +1,4 @@
-"""Units of differences between two methods: nats, ratios less 1, or the unit of the metric."""
+"""Units of differences between two methods: nats, ratios minus 1, or the unit of the metric."""
 
 import re
 from functools import cache
@@ -13,10 +13,10 @@ NATS = r"(corrupted_)?nmll.*|kl"
 
 @cache
 def compared_by_ratio(metric: str) -> bool:
-    """Return whether values of a metric are compared by their ratio."""
+    """Return whether two methods are compared by the ratio of their values of the metric, as with errors and costs."""
     return bool(re.fullmatch(RATIOS, metric))
 
 
 def unit_of_difference(metric: str) -> str:
-    """Return the unit of differences in a metric: "relative" (ratios less 1), "nats", or "" for the metric's own."""
+    """Return the unit of differences in a metric: "relative" (ratios minus 1), "nats", or "" for the metric's own."""
     return "relative" if compared_by_ratio(metric) else "nats" if re.fullmatch(NATS, metric) else ""

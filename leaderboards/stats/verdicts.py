@@ -13,7 +13,7 @@ AHEAD = ("best", "could be best")  # verdicts that pages mark
 
 
 def rank_sets(worse: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last rank, (M,) each, that significant comparisons leave open.
+    """Return the best and the worst rank (M,) of M methods that significant comparisons leave possible.
 
     Args:
         worse: booleans (M, M), whether the row's method is significantly worse than the column's.
@@ -32,7 +32,7 @@ def verdicts(worse: np.ndarray, failed: np.ndarray) -> list[str]:
 
     Args:
         worse: booleans (M, M), whether the row's method is significantly worse than the column's.
-        failed: booleans (M,).
+        failed: booleans (M,), whether the method has no value on some split.
     """
     loses, wins = worse.any(axis=1), worse.any(axis=0)
     alone = (~loses).sum() == 1

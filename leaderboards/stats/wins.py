@@ -1,4 +1,4 @@
-"""Win rates: how often each method beats each other one."""
+"""Win rates: how often each method beats each other method."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ class Wins(NamedTuple):
     """Win rates of all pairs of methods.
 
     Attributes:
-        rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the
-            two share no data set.
-        n_datasets: methods x methods, the data sets with a split that both were run on.
+        rates: methods x methods, the fraction of comparisons that the row's method wins against the column's; NaN on
+            the diagonal, and where the two share no data set.
+        n_datasets: methods x methods, the number of data sets with a split that both were run on.
         overall: mean of each method's row of `rates`.
     """
 
@@ -25,7 +25,7 @@ class Wins(NamedTuple):
 
 
 def win_rates(table: Paired) -> Wins:
-    """Return win rates over the splits that row and column were both run on.
+    """Return win rates of all pairs of methods over the splits that both were run on.
 
     A split scores 1 if the row's loss is lower, 1/2 if the losses are equal, else 0. A split without a value loses
     against every value and draws with another split without one. The mean is taken over splits first, then over data

@@ -1,6 +1,6 @@
-"""Tables for papers and readmes: one suite, preset and metric, methods by data sets, a caption that stands alone.
+"""Tables for papers and readmes, each of one suite, preset and metric: methods by data sets, with a full caption.
 
-Imports `leaderboards.stats` and below.
+Imports `leaderboards.stats` and the layers below it.
 """
 
 from lockstep_bench.leaderboards.tables.latex import latex

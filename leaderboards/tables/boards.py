@@ -1,4 +1,4 @@
-"""The board of a page: the methods on one data set under one preset, with published numbers below them."""
+"""The table of a data set's page: the results of all methods under one preset, with published numbers below them."""
 
 from collections.abc import Mapping
 from math import isfinite, isnan, nan
@@ -42,19 +42,19 @@ Means = dict[tuple[str, str], Moments]  # by (method, metric)
 
 
 class BoardCell(NamedTuple):
-    """A number as printed; every attribute may be empty.
+    """One entry of the table on a data set's page: a number as printed; every attribute may be empty.
 
     Attributes:
-        value: mean over measured splits, or as a paper prints it; the median where splits are along features.
+        value: mean over measured splits (the median if `Board.by_median`), or the number that a paper prints.
         stderr: standard error of the value.
-        median: median over measured splits, or as a paper prints it.
+        median: median over measured splits, or the median that a paper prints.
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
-        outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
-        hint: text of a tooltip.
+        outlier: median and farthest split in words if single splits dominate the mean; beside a median, the worst
+        split. hint: text of the entry's tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
-        amount: unrounded value, to sort by; NaN for none.
-        remark: a remark on what its rank does not say (`stats.remarks`).
+        amount: unrounded value, by which readers can sort; NaN for none.
+        remark: remark on a fact that the rank does not show, such as "still improving" (`stats.remarks`).
     """
 
     value: str = ""
@@ -70,7 +70,7 @@ class BoardCell(NamedTuple):
 
 
 class BoardRow(NamedTuple):
-    """A row of a table: measured results of a method, or what one source reports of it."""
+    """A row of the table on a data set's page: the measured results of a method, or those that one paper reports."""
 
     method: str
     published: bool
@@ -81,13 +81,13 @@ class BoardRow(NamedTuple):
 
 
 class Unmatched(NamedTuple):
-    """A published number that no column of the board holds.
+    """A published number for which the table on a data set's page has no column.
 
     Attributes:
         method: name of the method.
         metric: title of the quantity.
         value: the number as the paper prints it.
-        reason: why nothing here measures the same quantity; empty if the results merely lack the column.
+        reason: why this project does not measure the same quantity; empty if the results merely lack the column.
         source: number in the page's list of sources.
     """
 
@@ -99,7 +99,7 @@ class Unmatched(NamedTuple):
 
 
 class Board(NamedTuple):
-    """The results of one suite, data set and preset.
+    """The table on a data set's page: the results of one suite, data set and preset.
 
     Attributes:
         suite: name of the suite.
@@ -108,10 +108,10 @@ class Board(NamedTuple):
         lead: metric that orders the methods.
         headline: metrics of the main table, by name.
         others: all other metrics, by name.
-        by_median: whether values are medians over splits, because these are along features.
-        rows: ordered by the values of `lead`, those of `fewer` last; published rows below their method.
-        fewer: methods that were run on fewer splits than others. They have a table of their own: neither numbers nor
-            marks of different splits are comparable.
+        by_median: whether values are medians over splits, because each split leaves out values of another feature.
+        rows: rows ordered by the values of `lead`, with the methods `fewer` last; published rows follow their method.
+        fewer: methods that were run on fewer splits than others. They are shown in a separate table, because numbers on
+            different splits are not comparable.
         sentence: notes on tests, published numbers and times.
         unmatched: published numbers of the data set that no column holds.
     """
@@ -130,18 +130,18 @@ class Board(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """True if there are so many methods that each gets a single line."""
+        """True if there are so many methods that each is shown on a single line."""
         return sum(not row.published for row in self.rows) > LONG
 
     def n_splits(self, fewer: bool = False) -> int:
-        """Return the largest number of splits that a method was run on; of the methods `fewer`, if asked for."""
+        """Return the largest number of splits of a method, in the main table or among the methods `fewer`."""
         return max(row.n + row.n_failed for row in self.rows if (row.method in self.fewer) == fewer)
 
     def rows_about(self, columns: dict[str, Metric], fewer: bool = False) -> list[BoardRow]:
-        """Return the measured rows of a table, and its published rows that have one of the metrics `columns`.
+        """Return the measured rows of one of the tables, and its published rows that have one of the metrics `columns`.
 
         Args:
-            columns: metrics, by name.
+            columns: metrics of the table's columns, by name.
             fewer: True for the table of the methods `fewer`, False for that of all others.
         """
         rows = [row for row in self.rows if (row.method in self.fewer) == fewer]
@@ -155,7 +155,7 @@ class Sources:
         self.entries: list[tuple[str, str, str]] = []
 
     def cite(self, source: str, table: str, note: str) -> int:
-        """Return the number (from 1) of a source, which is added if it is new."""
+        """Return the number (from 1) of a source in the list, which is extended if the source is new."""
         entry = (source, table, note)
         if entry not in self.entries:
             self.entries.append(entry)
@@ -163,12 +163,12 @@ class Sources:
 
 
 def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.DataFrame, sources: Sources) -> Board:
-    """Return the board of one suite, data set and preset.
+    """Return the table of a data set's page, for one suite, data set and preset.
 
     Args:
-        summary: rows of `stats.summary.summarise` of this board.
+        summary: rows of `stats.summary.summarise` for this suite, data set and preset.
         rankings: ranking of all methods on this data set, by each metric.
-        published: rows of `data.published.read_published` of this data set.
+        published: rows of `data.published.read_published` on this data set.
         sources: list that cited sources are added to.
     """
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
@@ -292,9 +292,9 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Boa
 
 
 def outlier_in_words(values: Moments) -> str:
-    """Return median and farthest split where single splits ruin the mean, as in "median 2.31, one split 13.5".
+    """Return a text such as "median 2.31, one split 13.5" if single splits dominate the mean; "" otherwise.
 
-    Of a median, return the worst split, as in "worst 13.5, split 4".
+    If methods are ranked by medians, return the worst split instead, as in "worst 13.5, split 4".
     """
     if values.by_median and values.n > 1 and values.worst_split >= 0:
         return f"worst {number(values.worst, decimals_for(values.worst))}, split {values.worst_split}"

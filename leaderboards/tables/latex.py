@@ -41,7 +41,10 @@ def latex(tables: list[LayoutTable]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text with LaTeX's special characters escaped, and a first [ or *, which a line's end would take."""
+    """Return the text with LaTeX's special characters escaped.
+
+    A leading [ or * is escaped too, because LaTeX would read it as an argument of the line break before it.
+    """
     plain = visible(text).translate(SPECIAL)
     return f"{{{plain[0]}}}{plain[1:]}" if plain.startswith(("[", "*")) else plain
 

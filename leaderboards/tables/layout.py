@@ -1,4 +1,4 @@
-"""The content of a table, whatever its format: entries, order of rows, caption."""
+"""The content of a table independent of its format: entries, order of rows and caption."""
 
 from collections.abc import Callable, Sequence
 from math import nan
@@ -23,13 +23,14 @@ class TableEntry(NamedTuple):
     """The result of one method on one data set.
 
     Attributes:
-        mean: mean over the n splits that finished, or their median where splits are along features; NaN for none.
+        mean: mean over the n splits that finished (the median if `LayoutTable.by_median`); NaN if there are none.
         stderr: standard error of the mean; NaN for fewer than 2 splits and for a median.
         n: number of splits that finished.
-        n_failed: number of splits that were run and have no result.
+        n_failed: number of splits that were run without a result.
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
-        outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
-        said: a remark on what its rank does not say (`stats.remarks`).
+        outlier: median and farthest split in words if single splits dominate the mean; beside a median, the worst
+            split.
+        said: remark on a fact that the rank does not show, such as "still improving" (`stats.remarks`).
     """
 
     mean: float
@@ -42,17 +43,17 @@ class TableEntry(NamedTuple):
 
     @property
     def decimals(self) -> int:
-        """Number of decimals to print."""
+        """Number of decimals with which the mean and its standard error are printed."""
         return decimals_for(self.mean, self.stderr)
 
     @property
     def signs(self) -> str:
-        """The signs of the remarks, which are printed after the number."""
+        """The signs that stand for the remarks, such as "†", which are printed after the number."""
         return signs(self.said)
 
 
 class Lines(NamedTuple):
-    """A table's cells as text: the header, the rows, and a last row of mean ranks, if any."""
+    """A table as text: the header, the rows, and a last row of mean ranks, if there is one."""
 
     head: list[str]
     body: list[list[str]]
@@ -68,15 +69,15 @@ class LayoutTable(NamedTuple):
         metric: name of the metric.
         methods: names, by mean rank with the best first, or in alphabetical order without mean ranks.
         datasets: names in alphabetical order.
-        entries: entry of each (method, data set); pairs that were not run have none.
-        mean_ranks: mean rank of each method over the data sets of the ranking; empty if there are fewer than two.
-        n_ranked: number of these data sets.
+        entries: entry of each pair (method, data set); pairs that were not run have none.
+        mean_ranks: mean rank of each method over the ranked data sets; empty if there are fewer than two.
+        n_ranked: number of ranked data sets.
         n_splits: the largest number of splits that a method finished on a data set.
         protocol: the protocol in words.
         seeds: the seeds in words.
         code: revisions of the code, in words.
-        by_median: whether numbers are medians over splits, because these are along features.
-        n_rivals: largest number of methods that were compared on a data set; 0 for a metric without a direction.
+        by_median: whether numbers are medians over splits, because each split leaves out values of another feature.
+        n_rivals: largest number of methods that were compared on a data set; 0 if the metric has no better direction.
         fewer: whether some methods are compared on fewer splits of a data set than others (`Ranking.fewer`).
     """
 
@@ -103,21 +104,21 @@ class LayoutTable(NamedTuple):
 
     @property
     def has_failures(self) -> bool:
-        """True if some split that was run has no result."""
+        """True if some method was run on a split without a result."""
         return any(entry.n_failed for entry in self.entries.values())
 
     def remark(self, entry: TableEntry) -> str:
-        """Return the qualification of a number, such as "n = 18, 2 failed"; "" for most."""
+        """Return what qualifies the number of an entry, such as "n = 18, 2 failed"; "" for most."""
         fewer = f"n = {entry.n}" if 0 < entry.n < self.n_splits else ""
         return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "", entry.outlier)))
 
     def lines(self, name: Callable[[str], str], show: Callable[[TableEntry, str], str], none: str) -> Lines:
-        """Return the cells as text. Methods are rows if there are at least as many of them as data sets.
+        """Return the table as text, with methods as rows if there are at least as many methods as data sets.
 
         Args:
-            name: prints the name of a method or data set.
-            show: prints an entry that has a value, and its remark.
-            none: printed where nothing was run.
+            name: function that formats the name of a method or data set.
+            show: function that formats an entry and its remark.
+            none: text of pairs that were not run.
         """
         across = len(self.datasets) <= len(self.methods)
         columns, rows = (self.datasets, self.methods) if across else (self.methods, self.datasets)
@@ -136,12 +137,12 @@ class LayoutTable(NamedTuple):
         return Lines(head, body, ["Mean rank", *ranks] if ranks and not across else None)
 
     def caption(self, plus_minus: str, best: str, could_be: str) -> str:
-        """Return a caption that is understood without the text around it.
+        """Return the caption, which can be understood without the text around the table.
 
         Args:
-            plus_minus: the format's sign between mean and standard error.
-            best: how the format marks a method that is significantly better than all others: "Bold".
-            could_be: how the format marks methods that could be the best.
+            plus_minus: sign between mean and standard error in the table's format.
+            best: name of the mark for a method that is significantly better than all others, such as "Bold".
+            could_be: name of the mark for methods that could be the best.
         """
         known = metric(self.metric)
         goal = "" if known.goal is None else GOALS.get(str(known.goal), f"{known.goal} is nominal")
@@ -179,8 +180,8 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[LayoutTable
     """Return a table for each suite, preset and metric that has results.
 
     Args:
-        cells: cells with labelled presets (`summary.with_labelled_presets`).
-        metrics: names; without any, the leading metric of each suite and preset.
+        cells: result rows with labelled presets (`summary.with_labelled_presets`).
+        metrics: names of the metrics; if empty, the most important metric of each suite and preset.
     """
     summary = summarise(cells)
     made = []

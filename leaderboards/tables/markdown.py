@@ -1,4 +1,4 @@
-"""Tables as GitHub's Markdown."""
+"""Tables in GitHub's Markdown."""
 
 import re
 from math import isnan
@@ -8,12 +8,12 @@ from lockstep_bench.leaderboards.wording.formats import number, visible
 
 
 def markdown(tables: list[LayoutTable]) -> str:
-    """Return a caption and a table for each table; names are escaped."""
+    """Return the caption and the Markdown of each table; names are escaped."""
     return "\n".join(map(_table, tables))
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with Markdown's special characters escaped, for use inside a table as well."""
+    r"""Return the text with Markdown's special characters escaped, including those that are special inside a table."""
     flat = visible(text).replace("\n", " ")
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", flat)
 

@@ -1,4 +1,4 @@
-"""Parts of a table that fit on a page, where the whole table does not."""
+"""Division of a table that is too large for a page into parts that fit."""
 
 from collections.abc import Callable
 from itertools import accumulate
@@ -11,13 +11,13 @@ BETWEEN_COLUMNS = 3  # characters
 
 
 def panels(lines: Lines, width: Callable[[str], int]) -> list[Lines]:
-    """Return the parts of a table that fit on a page each; the table itself, if it fits.
+    """Return parts of a table that each fit on a page, or the table itself if it fits.
 
-    Every part has the first column. The last row of mean ranks follows the last rows.
+    Every part has the first column. The row of mean ranks is in the parts with the last rows.
 
     Args:
         lines: the whole table.
-        width: the number of characters that a cell is wide.
+        width: function that returns the width of an entry in characters.
     """
     groups = _spread(len(lines.body), -(-len(lines.body) // MOST_LINES))
     parts = []

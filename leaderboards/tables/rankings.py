@@ -22,14 +22,15 @@ Remarks = Mapping[tuple[str, str], str]  # by data set and method, as in `Rankin
 
 
 def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFrame:
-    """Return the rows with the columns `COLUMNS`, numbers to six digits; with `dataset` first if there are several.
+    """Return the rows of rankings as a data frame with the columns `COLUMNS` and numbers of six digits.
 
-    The last column, `remark`, says of the numbers behind a rank what verdicts do not.
+    If there are rankings on several data sets, the first column is `dataset`. The column `remark` has facts on a
+    method's numbers that its verdict does not show.
 
     Args:
-        rankings: ranking on each data set.
-        said: remarks (`stats.remarks`).
-        power: whether to add the columns `POWER`.
+        rankings: ranking on each data set, or one ranking over all under the key "".
+        said: remarks on each method (`stats.remarks`).
+        power: whether to add the columns `POWER` on detectable differences and needed numbers of splits.
     """
     names = [*COLUMNS, *(POWER if power else ())]
     tables = [pd.DataFrame(ranking.all_rows, columns=list(Ranked._fields))[names] for ranking in rankings.values()]
@@ -43,12 +44,12 @@ def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFram
 
 
 def as_csv(rankings: Rankings, said: Remarks, power: bool = False) -> str:
-    """Return CSV; an unknown number is empty."""
+    """Return the rankings as CSV, in which unknown numbers are empty; the arguments are those of `frame`."""
     return spreadsheet.as_csv(frame(rankings, said, power))
 
 
 def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
-    """Return tables for people: of each ranking, and of the methods that were run on fewer splits."""
+    """Return the rankings as tables for a terminal, with separate tables for methods that were run on fewer splits."""
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False, markup=False, emoji=False)
     tables = [
         (dataset, ranking, rows, title)

@@ -1,8 +1,8 @@
 """Positions of the chosen hyper-parameters in their search ranges.
 
-A position is 0 at the low end of a hyper-parameter's range and 1 at the high end, on the range's own scale. An optimum
-sits at an edge where the median position over the splits of a data set is within the margin of an end: there a wider
-range might have given something better.
+A position is 0 at the low end of a hyper-parameter's range and 1 at the high end, on the range's own (often
+logarithmic) scale. An optimum is at an edge if its median position over the splits of a data set is within a margin of
+an end. A wider range might then have given a better value.
 """
 
 import json
@@ -23,7 +23,7 @@ TEXTS = ("method", "hyper-parameter", "at an edge")  # headings of columns that 
 
 
 class Optimum(NamedTuple):
-    """Positions of the chosen values of one hyper-parameter in its range, over the splits of one data set."""
+    """Positions of the tuned values of one hyper-parameter in its search range, one for each split of a data set."""
 
     method: str
     hparam: str
@@ -32,7 +32,7 @@ class Optimum(NamedTuple):
 
     @property
     def median(self) -> float:
-        """Median of the positions."""
+        """Median of the positions over splits."""
         return median(self.positions)
 
     def at_edge(self, margin: float) -> bool:
@@ -41,7 +41,7 @@ class Optimum(NamedTuple):
 
 
 def position(value: Any, distribution: Any) -> float | None:
-    """Return the position of a value in its range, from 0 to 1; None for a single value or values without order.
+    """Return the position of a value in its range, from 0 to 1; None if the range is one value or has no order.
 
     Args:
         value: the chosen value.
@@ -65,10 +65,10 @@ def position(value: Any, distribution: Any) -> float | None:
 
 
 def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
-    """Yield the positions of the chosen values, per hyper-parameter and data set.
+    """Yield the positions of the tuned values in their search ranges, for each hyper-parameter and data set.
 
     Args:
-        cells: results of one preset, with columns of `shared.schema.CELLS`.
+        cells: result rows of one preset, columns `shared.schema.CELLS`.
     """
     tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for (_, dataset, method, _), rows in groups(tuned, ["suite", "dataset", "method", "protocol"]):
@@ -84,10 +84,10 @@ def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
 
 
 def as_table(found: Sequence[Optimum], margin: float) -> Table:
-    """Return a table for the terminal, a row for each hyper-parameter of a method.
+    """Return a table for the terminal with one row for each hyper-parameter of a method.
 
     Args:
-        found: optima on any number of data sets, whose medians the columns of numbers summarise.
+        found: positions on any number of data sets, whose medians the table summarises.
         margin: see `Optimum.at_edge`.
     """
     table = Table(title="Positions of the chosen values, medians over splits", title_justify="left", box=None)

@@ -1,4 +1,4 @@
-"""Selection of cells by the names that a person gives on the command line."""
+"""Selection of results by the names that a user gives on the command line."""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ MOST_NAMED = 12
 
 
 class NoSuchResults(ValueError):
-    """The results do not contain what was asked for; the message lists what they contain."""
+    """Raised if the results do not contain what was requested; the message lists what they contain."""
 
 
 def select(
@@ -23,12 +23,12 @@ def select(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return the rows whose suite, preset, data set and method are among the given names; no names keep all.
+    """Return the rows whose suite, preset, data set and method are among the given names; empty lists keep all.
 
     The name of a preset selects all its protocols: "paper" also selects "paper@aaaaaaaa".
 
     Raises:
-        NoSuchResults: No row has one of the names, or no row has the names together.
+        NoSuchResults: A name occurs in no row, or no row has the names together.
     """
     whole = cells["preset"].str.split("@").str[0]
     columns = {
@@ -49,7 +49,7 @@ def select(
 
 
 def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the names of metrics, checked; without names, all metrics that some row has, in the pages' order.
+    """Return the given names of metrics after checking them; if empty, all metrics that some row has.
 
     Raises:
         NoSuchResults: No row has a value of one of the metrics.
@@ -62,16 +62,16 @@ def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def require(kind: str, names: Sequence[str], known: Collection[str], problem: str = "has no results here") -> None:
-    """Check that all names are known.
+    """Raise an error unless all names are known.
 
     Args:
         kind: kind of the names, such as "metric".
         names: requested names.
         known: available names.
-        problem: the problem with a name that is not available.
+        problem: text of the error on what is wrong with an unknown name.
 
     Raises:
-        NoSuchResults: A name is not; the message suggests the nearest and lists the known ones.
+        NoSuchResults: A name is unknown; the message suggests the nearest name and lists the known ones.
     """
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Tables as CSV that spreadsheets show as they are."""
+"""Tables as CSV whose texts no spreadsheet program runs as formulas."""
 
 import pandas as pd
 
@@ -8,9 +8,9 @@ FORMULA = ("=", "+", "-", "@")  # also after a tab or a line end, which are spel
 
 
 def as_csv(frame: pd.DataFrame) -> str:
-    """Return the frame as CSV, in which an apostrophe precedes texts that a spreadsheet would run as a formula.
+    """Return the frame as CSV, in which texts that a spreadsheet would run as a formula start with an apostrophe.
 
-    Control characters of texts are spelled out.
+    Control characters in texts are escaped.
     """
     texts = frame.select_dtypes(include=["object", "string"]).columns
     return frame.assign(**{name: frame[name].map(_inert) for name in texts}).to_csv(index=False, lineterminator="\n")

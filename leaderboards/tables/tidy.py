@@ -1,4 +1,4 @@
-"""The summary as a tidy table (one row per number), for other programs."""
+"""Means over splits as a tidy table (one row per number), for other programs."""
 
 import pandas as pd
 
@@ -13,8 +13,8 @@ COLUMNS = [
 def tidy(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per suite, data set, method, preset and metric, with columns named as in `published.csv`.
 
-    `worst` is the least good split, and `by_median` says that splits are along features, so that medians are ranked.
-    `remark` says what a number's rank does not (`leaderboards.stats.remarks`); it is empty for most.
+    `worst` is the value on the worst split. `by_median` is true if methods are ranked by medians, because each split
+    leaves out values of another feature. `remark` has facts that a rank does not show (`leaderboards.stats.remarks`).
 
     A preset that was run under several protocols appears as preset@hash.
     """

@@ -1,1 +1,1 @@
-"""Numbers, formulas and facts about runs in words. Imports `leaderboards.data`."""
+"""Texts for pages: formatted numbers, formulas, and facts about runs in words. Imports `leaderboards.data`."""

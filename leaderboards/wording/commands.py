@@ -1,4 +1,4 @@
-"""The command that runs cells again, from what their rows record."""
+"""The shell command that repeats stored results, made from what their rows record."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def original_preset(label: str) -> str:
 
 
 def is_changed(label: str) -> bool:
-    """Return whether the protocol of a preset's label is not the preset's own."""
+    """Return whether a preset's label, such as "paper-modified", is that of a changed protocol."""
     return original_preset(label) != label.partition("@")[0]
 
 
@@ -42,9 +42,9 @@ def command(
         method: name of the method.
         splits: numbers of the splits.
         preset: name or label of the preset.
-        protocol: resolved protocol (JSON) of the cells.
-        seed: seed of the cells.
-        original: protocol (JSON) of the unchanged preset; without it, the command sets all fields.
+        protocol: complete protocol of the results, as JSON.
+        seed: seed of the results.
+        original: protocol of the unchanged preset, as JSON; without it, the command sets all fields.
     """
     numbers = ranges(sorted(set(splits)), "-", ",")
     words = ["python", "run_all.py", *_data(suite, dataset), "--methods", method]

@@ -14,14 +14,14 @@ MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
 def prose(text: object) -> Markup:
-    """Return the text escaped, with parts between backticks as code."""
+    """Return the text as HTML: special characters are escaped, and parts between backticks become code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def decimals_for(value: float, stderr: float = nan) -> int:
-    """Return the decimals of a number: two significant digits of its standard error, else three of its own.
+    """Return how many decimals to print: two significant digits of the standard error, else three of the number itself.
 
-    They are negative where the error is 100 or more. An error that is 0 but for rounding does not count.
+    The result is negative if the error is 100 or more. A standard error that is 0 up to rounding is ignored.
     """
     known = isfinite(stderr) and stderr > (1e-6 * abs(value) if isfinite(value) else 0)
     size = stderr if known else abs(value)
@@ -31,7 +31,7 @@ def decimals_for(value: float, stderr: float = nan) -> int:
 
 
 def number(value: float, decimals: int) -> str:
-    """Return a number as printed: true minus sign, a dash for NaN, ∞, powers of ten from 100,000 on."""
+    """Return a number as text: with a true minus sign, a dash for NaN, ∞, and powers of ten from 100,000 on."""
     if not isfinite(value):
         return "–" if isnan(value) else "∞" if value > 0 else "−∞"
     if abs(value) >= MOST_DIGITS:
@@ -44,21 +44,21 @@ def number(value: float, decimals: int) -> str:
 
 
 def not_nothing(value: float, decimals: int) -> str:
-    """Return `number`, but "<0.001" for a positive value that would be printed as 0.000."""
+    """Return a number as text like `number`, but "<0.001" for a positive value that would be printed as 0.000."""
     text = number(value, decimals)
     least = 10.0**-decimals
     return f"<{number(least, decimals)}" if 0 < value < least / 2 and decimals > 0 else text
 
 
 def as_printed(value: float, stderr: float) -> tuple[str, str]:
-    """Return a published number and its standard error ("" if none), with the decimals of the longer one."""
+    """Return a published number and its standard error ("" if none) as text, with the decimals of the longer one."""
     shown = [x for x in (value, stderr) if isfinite(x)]
     decimals = max((max(0, -int(Decimal(repr(x)).normalize().as_tuple().exponent)) for x in shown), default=0)
     return number(value, decimals), "" if isnan(stderr) else number(stderr, decimals)
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the text, cut to `longest` characters with an ellipsis."""
+    """Return the text; if it is longer than `longest` characters, it is cut and ends in an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -68,18 +68,19 @@ def counted(n: int, one: str, many: str | None = None) -> str:
 
 
 def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
-    """Return the first texts, and how many there are besides: "a, b, c and 4 more"."""
+    """Return the first `most` texts and the number of the others: "a, b, c and 4 more"."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return separator.join(texts[:most]) + more
 
 
 def difference_in_words(value: float, unit: str, reach: float = nan) -> str:
-    """Return a difference in a unit of `Ranking.unit`: "+0.12", or "+12 %" for a relative one.
+    """Return a difference as text: "+0.12", or "+12 %" for a relative one.
 
     Args:
         value: the difference.
-        unit: "relative", "nats" or "".
-        reach: half of the interval of the difference, two of whose significant digits are printed; NaN without one.
+        unit: unit of the difference: "relative", "nats" or "" (`stats.ranking.Ranking.unit`).
+        reach: half the width of the difference's interval, whose first two significant digits set the number of
+            decimals; NaN without an interval.
     """
     scale, sign = (100, " %") if unit == "relative" and isfinite(value) else (1, "")
     text = number(scale * value, decimals_for(scale * value, scale * reach)) + sign

@@ -1,4 +1,4 @@
-"""Metrics that rows lack because they are older than the metrics."""
+"""Notes on metrics that results lack because they are older than the metrics."""
 
 import pandas as pd
 
@@ -11,10 +11,10 @@ OLDER = "not measured: the rows are older than this metric"
 
 
 def older_rows(cells: pd.DataFrame) -> str:
-    """Return a sentence on metrics that are newer than rows of a board; "" if no row lacks a metric of its task.
+    """Return a sentence on which methods lack which newer metrics; "" if no row lacks a metric of its task.
 
     Args:
-        cells: rows of the board, columns of `shared.schema.CELLS`.
+        cells: result rows of one data set and preset, columns `shared.schema.CELLS`.
     """
     finished = cells[cells["status"] == "ok"]
     of_tasks = [

@@ -1,4 +1,7 @@
-"""Sentences of pages on rows that contradict each other, and on different rows that stand side by side."""
+"""Notes on results that contradict each other, and on results of different code, seeds or devices in one table.
+
+A board is the leaderboard of one suite, data set, preset and protocol.
+"""
 
 from collections import Counter
 from typing import NamedTuple
@@ -13,10 +16,10 @@ ALIKE = {"seed": "seeds", "device": "kinds of device"}
 
 
 class Mixture(NamedTuple):
-    """A fact about rows of some boards that a reader should know.
+    """A note on the results of some boards (one suite, data set, preset and protocol each).
 
     Attributes:
-        text: a sentence without its full stop.
+        text: the note, as a sentence without its full stop.
         boards: pairs (data set, preset), one for each board concerned; empty if the sentence names them.
     """
 
@@ -25,7 +28,7 @@ class Mixture(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The text and its boards: "...: boston, energy (paper); yacht (tuned)."."""
+        """The note followed by its boards: "...: boston, energy (paper); yacht (tuned)."."""
         by_preset: dict[str, list[str]] = {}
         for dataset, preset in self.boards:
             by_preset.setdefault(preset, []).append(dataset)
@@ -34,7 +37,7 @@ class Mixture(NamedTuple):
 
 
 def mixtures(cells: pd.DataFrame, choices: list[Choice]) -> list[Mixture]:
-    """Return what was left out of `cells` (see `fingerprints.decide`), and what differs within their boards."""
+    """Return notes on rows that were left out (`choices`), and on code, seeds or devices that differ within a board."""
     return [*_left_out(choices), *_side_by_side(cells)]
 
 

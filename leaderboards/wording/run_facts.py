@@ -1,4 +1,4 @@
-"""Runs in words: methods, protocols, versions, failures."""
+"""Descriptions of runs in words: methods, protocols, versions, failures."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ from lockstep_bench.shared.protocol import in_words
 
 
 class RunWords(NamedTuple):
-    """The cells of one suite under one preset, in words."""
+    """Description, in words, of the results of one suite under one preset."""
 
     suite: str
     preset: str
@@ -25,7 +25,7 @@ class RunWords(NamedTuple):
 
 
 class ProvenanceWords(NamedTuple):
-    """Sources of the numbers of a page: code, data, seeds and machines, in words."""
+    """Description, in words, of where the numbers of a page come from: code, data, seeds and machines."""
 
     code: str
     devices: str
@@ -35,7 +35,7 @@ class ProvenanceWords(NamedTuple):
 
 
 def runs(cells: pd.DataFrame) -> list[RunWords]:
-    """Return one entry per suite and preset of `cells`."""
+    """Return one description per suite and preset of the result rows."""
     entries = []
     for (suite, preset), part in groups(cells, ["suite", "preset"]):
         count = Counter(listed(part["status"])).most_common()
@@ -56,7 +56,7 @@ def runs(cells: pd.DataFrame) -> list[RunWords]:
 
 @cache
 def protocol_in_words(protocol: str) -> str:
-    """Return a resolved protocol (JSON) as a phrase; unknown keys are appended unchanged."""
+    """Return a protocol (complete, as JSON) as a phrase; unknown keys are appended unchanged."""
     try:
         return in_words(json.loads(protocol))
     except (ValueError, AttributeError):
@@ -64,7 +64,7 @@ def protocol_in_words(protocol: str) -> str:
 
 
 def provenance(cells: pd.DataFrame) -> ProvenanceWords:
-    """Return code, machines, versions and dates of `cells`, which must not be empty."""
+    """Return code, machines, versions and dates of the result rows, of which there must be at least one."""
     code = cells[["code_revision", "code_dirty"]].drop_duplicates().sort_values("code_revision")
     first, last = cells["finished_at"].min().date(), cells["finished_at"].max().date()
     return ProvenanceWords(
@@ -77,13 +77,13 @@ def provenance(cells: pd.DataFrame) -> ProvenanceWords:
 
 
 def revision(commit: str, dirty: bool | None) -> str:
-    """Return a commit, abbreviated, and whether the code had uncommitted changes."""
+    """Return the abbreviated commit, followed by a note if the code had uncommitted changes."""
     return commit[:12] + (" with uncommitted changes" if dirty is True else "")
 
 
 @cache
 def versions(documents: tuple[str, ...]) -> str:
-    """Return the package versions of several JSON documents in words: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
+    """Return the package versions in several JSON documents as text: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
     by_package: dict[str, set[str]] = {}
     for document in documents:
         try:
@@ -99,7 +99,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 class Failure(NamedTuple):
-    """Cells of one method that failed with one status and error."""
+    """Results of one method that failed with the same status and error."""
 
     suite: str
     dataset: str
@@ -112,7 +112,7 @@ class Failure(NamedTuple):
 
 
 def failures(cells: pd.DataFrame) -> list[Failure]:
-    """Return the cells without a result; those with the same status, seed and error share an entry."""
+    """Return the failed results; those with the same method, status, seed and error share an entry."""
     keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
     bad = cells.loc[cells["status"] != "ok", [*keys, "split"]].fillna({"error": ""})
     several_seeds = len(cells["seed"].unique()) > 1
@@ -129,7 +129,7 @@ def failures(cells: pd.DataFrame) -> list[Failure]:
 
 
 def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
-    """Return sorted, distinct numbers in words, with runs of three and more shortened: "0, 1, 4–9"."""
+    """Return sorted, distinct numbers as text, with three or more consecutive ones as a range: "0, 1, 4–9"."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -140,6 +140,6 @@ def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
 
 
 def cells_in_words(cells: pd.DataFrame) -> str:
-    """Return the size of a set of cells in words: "400 cells: 5 methods on 10 data sets"."""
+    """Return a text on the size of a set of results: "400 cells: 5 methods on 10 data sets"."""
     methods, sets = cells["method"].nunique(), cells["dataset"].nunique()
     return f"{counted(len(cells), 'cell')}: {counted(methods, 'method')} on {counted(sets, 'data set')}"

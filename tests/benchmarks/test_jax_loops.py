@@ -58,14 +58,14 @@ def after_updates(loops, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_updates_equal_those_of_the_method(loops, name):
+def test_jax_updates_equal_our_methods_updates(loops, name):
     ours, theirs = after_updates(loops, name)
     for leaf, of_jax in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(of_jax, leaf, rtol=1e-3, atol=1e-4 * max(1, np.abs(leaf).max()))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_initial_states_have_the_methods_shapes(loops, name):
+def test_jax_initial_states_have_our_methods_shapes(loops, name):
     import jax.numpy as jnp
 
     hparams = HParams(**{key: torch.tensor(value) for key, value in HPARAMS.items()})
@@ -75,7 +75,7 @@ def test_initial_states_have_the_methods_shapes(loops, name):
     assert [leaf.shape for leaf in loops.LOOPS[name].init(jnp.ones(NETWORK.dim))] == shapes
 
 
-def test_swag_scan_collects_at_its_phases(loops):
+def test_jax_swag_collects_iterates_when_our_swag_does(loops):
     import jax
     import jax.numpy as jnp
 

@@ -59,7 +59,7 @@ def timed(monkeypatch):
     return Size("cnn", 4, CPU), clock
 
 
-def test_the_ratio_is_per_minibatch_all_members_together_and_phases_count_by_their_share(timed):
+def test_cost_ratio_weighs_phases_and_sums_members(timed):
     on, clock = timed
     cost = on.cost(Spy(clock))
     assert cost.ratio == pytest.approx(3 * (8 / 4 + 3 * 16 / 4) / 4 / 2, rel=1e-3)
@@ -67,13 +67,13 @@ def test_the_ratio_is_per_minibatch_all_members_together_and_phases_count_by_the
     assert (cost.method, cost.state, cost.optimiser) == ("spy", 1.0, 1.0)
 
 
-def test_optimisers_are_counted_apart():
+def test_optimiser_memory_is_counted_separately():
     weights, half = torch.zeros(10), torch.zeros(5, dtype=torch.float64)
     assert held((weights, Adam.init(weights), {"more": half})) == (40 + 40, 80)
     assert held(weights) == (40, 0)
 
 
-def test_published_ratios_are_those_of_the_two_times():
+def test_published_cost_ratios_equal_the_published_times():
     times = {("vifa", "SGD"): (463.2, 435.7), ("directuq-mean", "SGD"): (2.18, 1.97), ("mfvi", "SGD"): (8.51, 1.97)}
     times |= {("variational-laplace", "MAP"): (114.9, 41.8), ("mfvi", "MAP"): (43.2, 41.8)}
     found = {(name, one.beside): one.ratio for name, _ in times for one in published_costs.published(name)}
@@ -85,7 +85,7 @@ SMALL = Task("small", Categorical(3), PreActResNet((3, 8, 8), 3, widths=(8, 16),
 
 
 @pytest.mark.parametrize("name", methods.names())
-def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_its_optimiser(name):
+def test_method_state_is_at_most_rank_plus_three_vectors(name):
     method = methods.get(name).suited_to(SMALL)
     if reason := method.excludes(SMALL):
         pytest.skip(reason)

@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 from benchmarks.overhead import app
 
 
-def test_scan_finds_written_cells_and_prints_times():
+def test_scan_benchmark_finds_its_cells_and_prints_times():
     done = CliRunner().invoke(app, ["--scan", "500"])
     assert done.exit_code == 0, done.output
     cost = r"\d+\.\d s, \d+\.\d s of computing, \d+ MiB at most"
     assert re.search(rf"^500 finished cells: {cost}; the first time, {cost}$", done.output)
 
 
-def test_overhead_of_jobs_is_printed_in_parts():
+def test_job_overhead_is_printed_by_component():
     done = CliRunner().invoke(app, ["--jobs", "3", "--workers", "1"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^3 jobs of \d+ ms on 1 workers in .* workers waited", done.output)
@@ -27,14 +27,14 @@ def test_overhead_of_jobs_is_printed_in_parts():
     assert float(shares["to store"]) >= 0
 
 
-def test_overhead_without_options_is_refused():
+def test_overhead_command_without_options_is_refused():
     done = CliRunner().invoke(app, [])
     assert done.exit_code == 2
     assert "--jobs 1000, --scan 10000" in done.output
 
 
 @pytest.mark.slow
-def test_commands_are_measured_on_rows():
+def test_leaderboard_commands_are_timed_on_made_up_rows():
     done = CliRunner().invoke(app, ["--rows", "500"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^500 rows: 1 methods, 25 data sets, 20 splits$", done.output, re.MULTILINE)
@@ -43,7 +43,7 @@ def test_commands_are_measured_on_rows():
     assert re.search(r"^largest of \d+ pages: \S+\.html, 0\.\d+ MB$", done.output, re.MULTILINE)
 
 
-def test_plan_of_made_up_sets_is_measured():
+def test_dry_run_is_timed_on_made_up_data_sets():
     done = CliRunner().invoke(app, ["--plan", "4000"])
     assert done.exit_code == 0, done.output
     cost = r"\d+\.\d s, \d+\.\d s of computing, \d+ MiB at most"
@@ -51,7 +51,7 @@ def test_plan_of_made_up_sets_is_measured():
 
 
 @pytest.mark.slow
-def test_hundred_thousand_rows_keep_memory_and_pages_within_bounds():
+def test_100_000_rows_keep_memory_and_pages_bounded():
     """Bounds only on size: 1 GB for the pages, 1 MB for each, and 300 MB to resume a run."""
     # In a process of its own: the peak memory of a process is at least that of the one which started it.
     command = [sys.executable, "-m", "benchmarks.overhead", "--rows", "100000"]

@@ -7,12 +7,12 @@ from benchmarks.scaling import Scaling, ScalingLine
 from benchmarks.trivial import trivial_cells
 
 
-def test_line_recovers_slope_and_intercept():
+def test_fitted_line_recovers_slope_and_intercept():
     line = ScalingLine.through((10, 20, 40), (3.0, 5.0, 9.0))
     assert (line.slope, line.intercept, line.r_squared) == pytest.approx((0.2, 1.0, 1.0))
 
 
-def test_every_size_is_measured_as_announced(monkeypatch, tmp_path):
+def test_number_of_measurements_equals_the_announced_number(monkeypatch, tmp_path):
     for name, value in {"UPDATES": (1, 2), "ROWS": (20, 30), "EARLIER": (0, 3), "REPEATS": 2, "CELLS": 1}.items():
         monkeypatch.setattr(scaling, name, value)
     sizes, present = [], []
@@ -32,13 +32,13 @@ def test_every_size_is_measured_as_announced(monkeypatch, tmp_path):
     assert measured.earlier.seconds == (2.0, 2.0)
 
 
-def test_figure_has_three_labelled_panels(tmp_path):
+def test_scaling_figure_has_three_labelled_panels(tmp_path):
     line = ScalingLine.through((1, 2, 3), (1.0, 2.0, 3.5))
     scaling.draw(Scaling(line, line, line), tmp_path / "out.svg")
     assert (tmp_path / "out.svg").read_text().count('id="axes_') == 3
 
 
-def test_cells_after_earlier_ones_are_stored(tmp_path):
+def test_cells_timed_after_earlier_ones_are_stored(tmp_path):
     results = scaling._with_earlier_cells(tmp_path, 2)
     assert scaling.cell_seconds(results, 2, 1) > 0
     assert list(results.statuses(trivial_cells(3)).values()) == ["failed", "failed", "ok"]

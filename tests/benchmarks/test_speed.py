@@ -24,7 +24,7 @@ def short(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "")
 
 
-def test_csv_has_rows_per_method_and_stack():
+def test_speed_csv_has_a_row_per_method_and_stack():
     result = CliRunner().invoke(speed.app, ["--methods", "map,deep-ensemble", "--stack", "5,10", "--format", "csv"])
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -37,7 +37,7 @@ def test_csv_has_rows_per_method_and_stack():
     assert all(float(row["alone_us"]) and float(row["stacked_us"]) for row in rows)
 
 
-def test_ratio_is_unstacked_time_over_stacked_time(monkeypatch):
+def test_speed_ratio_is_unstacked_over_stacked_time(monkeypatch):
     times = {False: iter((30.0, 60.0, 33.0)), True: iter((3.0, 2.0, 9.0))}
 
     def microseconds(method, n_replicas, execution, device, stacked, fit):
@@ -91,7 +91,7 @@ def test_missing_jax_is_reported(monkeypatch):
         (["--network", "resnet18", "--batch-size", "4,8"], "one"),
     ],
 )
-def test_bad_options_are_refused(arguments, complaint):
+def test_invalid_speed_options_are_refused(arguments, complaint):
     result = CliRunner().invoke(speed.app, arguments)
     assert result.exit_code == 2
     assert complaint in result.stderr

@@ -11,20 +11,20 @@ MIB = 2**20
 
 
 @pytest.mark.parametrize(("name", "per_dimension"), [("online-em-fa", 2 * 4 + 3), ("online-sga-fa", 4 + 2)])
-def test_the_state_holds_a_few_numbers_per_dimension_and_factor(name, per_dimension):
+def test_state_memory_is_linear_in_dimension_times_factors(name, per_dimension):
     dim, k = 100_000, 4
     assert measured(name, dim, k).state_mib == pytest.approx(4 * per_dimension * dim / MIB, rel=1e-2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak of a process")
-def test_the_peak_is_a_few_times_the_state():
+def test_peak_memory_is_a_few_times_the_state():
     # Two states, and some arrays of the factors' size between them; what the allocator keeps of those that are freed
     # moves it from 3.7 to 4.3 times the state. One D x D matrix would be 230,000 times.
     found = in_new_process("online-em-fa", 2_500_000, 4)
     assert found.state_mib < found.update_mib < 6 * found.state_mib
 
 
-def test_command_names_both_estimators(monkeypatch):
+def test_stream_memory_command_prints_both_estimators(monkeypatch):
     monkeypatch.setattr("benchmarks.stream_memory.in_new_process", measured)
     result = CliRunner().invoke(app, ["--dim", "1000", "--latent", "2"], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output

@@ -10,7 +10,7 @@ from lockstep_bench import datasets
 from lockstep_bench.datasets.records import digest
 
 
-def test_a_set_on_disk_is_loaded(tmp_path, tiny, place):
+def test_data_set_on_disk_is_loaded(tmp_path, tiny, place):
     place(tmp_path, tiny)
     dataset = datasets.load("tiny", tmp_path)
     np.testing.assert_array_equal(dataset.x, [[row, row % 3, 7.5] for row in range(10)])
@@ -20,7 +20,7 @@ def test_a_set_on_disk_is_loaded(tmp_path, tiny, place):
     assert dataset.splits[0].train.dtype == np.int64
 
 
-def test_arrays_are_read_only(tmp_path, tiny, place):
+def test_loaded_arrays_are_read_only(tmp_path, tiny, place):
     place(tmp_path, tiny)
     dataset = datasets.load("tiny", tmp_path)
     for array in (dataset.x, dataset.y, dataset.splits[0].train, dataset.splits[0].test):
@@ -28,7 +28,7 @@ def test_arrays_are_read_only(tmp_path, tiny, place):
             array[0] = 1
 
 
-def test_digests_follow_the_values(tmp_path, tiny, place):
+def test_checksums_change_with_the_values(tmp_path, tiny, place):
     place(tmp_path, tiny)
     dataset = datasets.load("tiny", tmp_path)
     assert dataset.data_sha256 == datasets.load("tiny", tmp_path).data_sha256
@@ -42,7 +42,7 @@ def test_digests_follow_the_values(tmp_path, tiny, place):
     assert dataclasses.replace(dataset, x=np.asfortranarray(dataset.x)).data_sha256 == dataset.data_sha256
 
 
-def test_the_folder_comes_from_the_environment(tmp_path, tiny, place, monkeypatch):
+def test_data_folder_comes_from_the_environment_variable(tmp_path, tiny, place, monkeypatch):
     place(tmp_path / "with space", tiny)
     monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "with space"))
     assert datasets.data_dir() == tmp_path / "with space"
@@ -51,7 +51,7 @@ def test_the_folder_comes_from_the_environment(tmp_path, tiny, place, monkeypatc
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_default_data_folder_is_the_users_cache(monkeypatch, value):
+def test_default_data_folder_is_in_the_users_cache(monkeypatch, value):
     if value is None:
         monkeypatch.delenv("BENCH_DATA_DIR", raising=False)
     else:
@@ -70,7 +70,7 @@ def test_missing_files_are_reported_with_a_remedy(tmp_path, tiny, place):
         datasets.load("tiny", tmp_path)
 
 
-def test_a_partial_file_is_never_used(tmp_path, tiny, place):
+def test_partially_downloaded_file_is_never_used(tmp_path, tiny, place):
     path = "UCI_Datasets/tiny/data/data.txt"
     place(tmp_path, tiny | {path: tiny[path][:-12]})
     assert datasets.availability("tiny", tmp_path).state == "damaged"
@@ -79,7 +79,7 @@ def test_a_partial_file_is_never_used(tmp_path, tiny, place):
         datasets.load("tiny", tmp_path)
 
 
-def test_a_tampered_file_of_the_right_size_is_never_used(tmp_path, tiny, place):
+def test_tampered_file_of_equal_size_is_never_used(tmp_path, tiny, place):
     path = "UCI_Datasets/tiny/data/data.txt"
     place(tmp_path, tiny | {path: tiny[path].replace(b"7.5", b"7.6", 1)})
     assert datasets.availability("tiny", tmp_path).state == "ready"
@@ -91,7 +91,7 @@ def test_a_tampered_file_of_the_right_size_is_never_used(tmp_path, tiny, place):
 
 
 @pytest.mark.parametrize("made", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_pipe_folder_and_device_are_damage(tmp_path, tiny, place, made):
+def test_pipe_folder_or_device_counts_as_damaged_file(tmp_path, tiny, place, made):
     path = tmp_path / "tiny sets" / "UCI_Datasets/tiny/data/data.txt"
     place(tmp_path, tiny)
     path.unlink()
@@ -115,7 +115,7 @@ def test_pipe_folder_and_device_are_damage(tmp_path, tiny, place, made):
     ],
     ids=("long", "NUL", "below a file", "a file"),
 )
-def test_impossible_folder_is_refused(tmp_path, monkeypatch, path, reason):
+def test_unusable_data_folder_is_refused(tmp_path, monkeypatch, path, reason):
     with pytest.raises(datasets.InvalidFolder, match=f"{reason}.*; choose another with --data-dir or BENCH_DATA_DIR"):
         datasets.availability("aptos2019", tmp_path / path)
     if "\0" not in path:
@@ -132,7 +132,7 @@ def test_damaged_and_missing_files_are_reported_together(tmp_path, tiny, place):
     assert "and 1 more, and only 2 of its 8 files found" in found.reason
 
 
-def test_load_and_list_use_no_network(tmp_path, tiny, web):
+def test_loading_and_listing_use_no_network(tmp_path, tiny, web):
     datasets.availability("tiny", tmp_path, deep=True)
     with pytest.raises(datasets.Unavailable):
         datasets.load("tiny", tmp_path)
@@ -163,40 +163,40 @@ SOURCE = Source(
 THREE = "task='multiclass', n_classes=3"
 
 
-def test_validation_rows_are_kept_apart(load_odd):
+def test_validation_rows_are_kept_separate_from_training(load_odd):
     (split,) = load_odd("(x, y, [Split([0, 3], [2], [1])])", THREE).splits
     assert split.validation.tolist() == [1]
     with pytest.raises(ValueError, match="read-only"):
         split.validation[0] = 0
 
 
-def test_a_set_of_images_keeps_its_pixels_and_its_shape(load_odd):
+def test_image_set_keeps_pixels_and_shape(load_odd):
     kind = f"{THREE}, image=(1, 1, 2), n_ood=1"
     dataset = load_odd("((9 * x).astype('uint8'), y, splits, np.zeros((1, 2), 'uint8'))", kind)
     assert (dataset.x.dtype, dataset.ood.dtype, dataset.image) == (np.uint8, np.uint8, (1, 1, 2))
     assert dataset.x[0].tolist() == [9, 9]
 
 
-def test_a_reader_of_images_must_give_pixels(load_odd):
+def test_image_reader_must_return_pixels(load_odd):
     with pytest.raises(datasets.BrokenDataset, match="pixels should be uint8, got float64"):
         load_odd("(x, y, splits)", "image=(1, 1, 2)")
 
 
-def test_a_set_without_ood_rows_has_an_empty_array_of_them(load_odd):
+def test_data_set_without_ood_rows_has_an_empty_array(load_odd):
     dataset = load_odd("(x, y, splits)", THREE)
     assert (dataset.ood.shape, dataset.ood.dtype) == ((0, 2), np.float64)
     assert (dataset.y.tolist(), dataset.y.dtype) == ([0, 1, 2, 1], np.float64)
 
 
 @pytest.mark.parametrize("kind", [THREE, "task='regression'"])
-def test_a_reader_may_add_ood_rows(load_odd, kind):
+def test_reader_function_may_add_ood_rows(load_odd, kind):
     dataset = load_odd("(x, y, splits, np.array([[5, 6], [7, 8], [9, 10]]))", f"{kind}, n_ood=3")
     np.testing.assert_array_equal(dataset.ood, [[5, 6], [7, 8], [9, 10]])
     with pytest.raises(ValueError, match="read-only"):
         dataset.ood[0] = 1
 
 
-def test_ood_rows_are_part_of_the_digest_where_there_are_any(load_odd):
+def test_existing_ood_rows_enter_the_checksum(load_odd):
     dataset = load_odd("(x, y, splits, x[:1])", f"{THREE}, n_ood=1")
     without = dataclasses.replace(dataset, ood=np.empty((0, 2)))
     assert without.data_sha256 == digest(without.x, without.y)
@@ -219,7 +219,7 @@ def test_ood_rows_are_part_of_the_digest_where_there_are_any(load_odd):
         ("(x[0], y, splits)", THREE, "x should be (4, 2), got (2,)"),
     ],
 )
-def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_odd, result, kind, complaint):
+def test_classes_contradicting_the_description_are_refused(load_odd, result, kind, complaint):
     with pytest.raises(datasets.BrokenDataset, match="its reader failed") as caught:
         load_odd(result, kind)
     assert complaint in str(caught.value)
@@ -245,7 +245,7 @@ def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_o
         ("(x, y.astype('m8[s]'), splits)", "features and targets should be real numbers, got timedelta64[s]"),
     ],
 )
-def test_a_set_that_contradicts_its_description_is_refused(install, result, complaint):
+def test_data_contradicting_the_description_are_refused(install, result, complaint):
     code = f"""
 import numpy as np
 from lockstep_bench.datasets import Source, Split
@@ -271,18 +271,18 @@ SOURCE = Source(name="odd", title="Odd", n_rows=3, n_features=2, n_splits=1, ori
         ("type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})", "its reader failed: Odd"),
     ],
 )
-def test_no_error_of_a_reader_ends_the_run(load_odd, error, reason):
+def test_any_exception_of_a_reader_becomes_broken_dataset(load_odd, error, reason):
     with pytest.raises(datasets.BrokenDataset) as caught:
         load_odd(f"(_ for _ in ()).throw({error})", THREE)
     assert caught.value.reason == reason
 
 
-def test_ctrl_c_passes_through_a_reader(load_odd):
+def test_ctrl_c_inside_a_reader_stops_the_program(load_odd):
     with pytest.raises(KeyboardInterrupt):
         load_odd("(_ for _ in ()).throw(KeyboardInterrupt)", THREE)
 
 
-def test_diabetes_needs_no_files_and_is_pinned(tmp_path):
+def test_diabetes_needs_no_files_and_has_pinned_checksum(tmp_path):
     assert datasets.availability("diabetes", tmp_path, deep=True) == ("ready", "needs no files", "")
     dataset = datasets.load("diabetes", tmp_path)
     assert dataset.x.shape == (442, 10)

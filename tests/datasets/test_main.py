@@ -71,7 +71,7 @@ def test_list_shows_broken_entries_with_their_errors(run, install):
         ("'f.csv'", "ValueError: dataset 'mine': listing should be a function or None, got 'f.csv'"),
     ],
 )
-def test_list_survives_a_broken_listing(run, install, listing, reason):
+def test_list_continues_past_a_data_sets_broken_listing(run, install, listing, reason):
     code = f"""
 import dataclasses
 from lockstep_bench import datasets
@@ -87,7 +87,7 @@ SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", listing={l
     assert (code, reason in out, "diabetes: built in" in out) == (1, True, True)
 
 
-def test_verify_reports_a_reader_that_exits(run, install):
+def test_verify_reports_a_reader_calling_sys_exit(run, install):
     code = """
 import dataclasses, sys
 from lockstep_bench import datasets
@@ -107,7 +107,7 @@ def test_list_prints_notes_on_request(run):
         assert all(note in out for note in datasets.entry(name).notes)
 
 
-def test_fetch_then_verify(run, tiny):
+def test_fetched_data_set_passes_verify(run, tiny):
     code, out, _ = run("verify", "tiny")
     assert (code, out.startswith("tiny: not here: none of its 8 files")) == (1, True)
     assert run("fetch", "tiny")[:2] == (0, "tiny: 8 files downloaded\n")
@@ -115,7 +115,7 @@ def test_fetch_then_verify(run, tiny):
     assert run("verify", "tiny", "diabetes")[:2] == (0, "tiny: ready\ndiabetes: built in\n")
 
 
-def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
+def test_verify_distinguishes_damaged_from_missing_files(run, tmp_path, tiny, place):
     place(tmp_path / "data folder", tiny | {DATA: tiny[DATA].replace(b"7.5", b"7.6", 1)})
     code, out, _ = run("verify")
     assert code == 1
@@ -125,7 +125,7 @@ def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
     assert states == wanted | {"tiny": "damaged"}
 
 
-def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):
+def test_fetch_continues_after_a_failed_download(run, tiny, web):
     web.files[DATA] = b"something else"
     code, out, err = run("fetch", "tiny", "diabetes")
     assert code == 1
@@ -133,7 +133,7 @@ def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):
     assert out == "diabetes: already here\n"
 
 
-def test_fetch_asks_no_server_twice_when_there_is_no_network(run, monkeypatch):
+def test_fetch_asks_no_server_twice_without_network(run, monkeypatch):
     asked = []
 
     def fetch(name, *_, **__):
@@ -149,7 +149,7 @@ def test_fetch_asks_no_server_twice_when_there_is_no_network(run, monkeypatch):
     assert "cifar100: www.cs.toronto.edu could not be reached a moment ago\n" in err
 
 
-def test_fetch_tells_what_only_a_person_can_get(run, tmp_path):
+def test_fetch_names_data_only_obtainable_by_hand(run, tmp_path):
     code, _, err = run("fetch", "aptos2019")
     assert code == 1
     assert "get it from Kaggle (competition aptos2019-blindness-detection)" in err
@@ -157,7 +157,7 @@ def test_fetch_tells_what_only_a_person_can_get(run, tmp_path):
 
 
 @pytest.mark.parametrize("words", [["list"], ["verify"], ["fetch", "yacht"]])
-def test_impossible_folder_is_refused(run, monkeypatch, words):
+def test_unusable_data_folder_is_refused(run, monkeypatch, words):
     code, _, err = run(*words, "--data-dir", "x" * 5000)
     assert (code, "cannot be the data folder: it is too long" in err) == (2, True)
     monkeypatch.setenv("BENCH_DATA_DIR", f"{__file__}/below")
@@ -166,7 +166,7 @@ def test_impossible_folder_is_refused(run, monkeypatch, words):
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify"])
-def test_a_misspelt_name_gets_a_suggestion(run, command):
+def test_misspelt_data_set_name_gets_a_suggestion(run, command):
     code, _, err = run(command, "yacht", "yatch")
     assert code == 2
     assert err == f"{datasets.UnknownDataset('yatch', datasets.names())}\n"
@@ -174,13 +174,13 @@ def test_a_misspelt_name_gets_a_suggestion(run, command):
 
 
 @pytest.mark.parametrize("words", [["fetch"], ["fetch", "--all", "yacht"]])
-def test_fetch_needs_names_or_all(run, words):
+def test_fetch_requires_names_or_all(run, words):
     code, _, err = run(*words)
     assert code == 2
     assert "--all" in err
 
 
-def test_help_imports_neither_torch_nor_anything_to_download_with():
+def test_help_imports_neither_torch_nor_download_libraries():
     code = """
 import runpy, sys
 sys.argv = ["-m", "--help"]

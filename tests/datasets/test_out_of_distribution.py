@@ -28,12 +28,12 @@ def test_cifar10_without_frogs_has_stl10s_labels():
     assert [STL10[label] for label in labels] == [CIFAR10[row].replace("automobile", "car") for row in rows]
 
 
-def test_classes_that_nobody_matched_are_refused():
+def test_sets_without_class_matching_are_refused():
     with pytest.raises(ValueError, match="classes of 'svhn' are not known; allowed: cifar10, cifar10-jpeg, stl10"):
         datasets.matched_labels(np.arange(10), "svhn", "cifar10")
 
 
-def test_partner_images_have_the_sets_shape_and_class_numbers(monkeypatch):
+def test_partner_images_take_the_sets_shape_and_labels(monkeypatch):
     x, y = np.repeat(np.arange(6, dtype=np.uint8)[:, None], 3 * 96 * 96, axis=1), np.array([7.0, 1, 2, 0, 7, 9])
     splits = (datasets.Split([0, 1], [2, 3, 4, 5]),)
     monkeypatch.setattr(
@@ -45,7 +45,7 @@ def test_partner_images_have_the_sets_shape_and_class_numbers(monkeypatch):
     np.testing.assert_array_equal(pixels, np.repeat([[2], [3], [5]], 3 * 32 * 32, axis=1))
 
 
-def test_most_sets_have_no_partner():
+def test_sets_without_partner_are_refused_with_the_list():
     assert datasets.partner("mnist") is None
     with pytest.raises(ValueError, match="'mnist' has no partner; sets that have one: cifar10, cifar10-jpeg, stl10"):
         datasets.partner_images("mnist")
@@ -66,16 +66,16 @@ def loaded(monkeypatch):
     return loaded
 
 
-def test_the_test_rows_are_shown_in_the_other_sets_shape(loaded):
+def test_ood_images_are_test_images_in_requested_shape(loaded):
     loaded((datasets.Split([0], [1]),))
     np.testing.assert_array_equal(datasets.ood_images("fashion-mnist", (3, 3, 3)), np.full((1, 27), 9))
 
 
-def test_a_set_without_splits_is_shown_whole(loaded):
+def test_ood_images_without_splits_are_all_images(loaded):
     loaded(())
     np.testing.assert_array_equal(datasets.ood_images("fashion-mnist", (1, 2, 2)), [[0] * 4, [9] * 4])
 
 
-def test_only_images_can_be_shown():
+def test_non_image_set_cannot_give_ood_images():
     with pytest.raises(ValueError, match="'yacht' is not a set of images"):
         datasets.ood_images("yacht", (1, 28, 28))

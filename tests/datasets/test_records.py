@@ -12,7 +12,7 @@ def source(**kind):
     return datasets.Source(**{"name": "odd", "origin": "", "licence": ""} | usual | kind)
 
 
-def test_a_source_is_a_regression_unless_told_otherwise():
+def test_data_set_is_a_regression_by_default():
     plain = source()
     assert (plain.task, plain.n_classes, plain.n_ood) == ("regression", None, 0)
 
@@ -58,7 +58,7 @@ def test_every_task_has_its_number_of_classes(task, n_classes):
         ),
     ],
 )
-def test_a_contradiction_is_refused(kind, complaint):
+def test_contradictory_data_set_description_is_refused(kind, complaint):
     with pytest.raises(ValueError, match=f"^dataset 'odd': .*{complaint}$"):
         source(**kind)
 
@@ -66,7 +66,7 @@ def test_a_contradiction_is_refused(kind, complaint):
 IMAGE = {"image": (1, 2, 2), "n_features": 4}
 
 
-def test_image_set_lists_its_ood_sets():
+def test_image_set_description_lists_its_ood_sets():
     made = source(**IMAGE, ood_groups={"near": ("a", "b"), "far": ("c",)}, validation_ood=("d",))
     assert made.ood_groups["far"] == ("c",)
     assert made in {made}  # the mapping is not in the way of its hash
@@ -87,7 +87,7 @@ def test_image_set_lists_its_ood_sets():
         ({"files": (datasets.File("f", 1),)}, "files should have a sha256 or an md5, 'f' has neither"),
     ],
 )
-def test_contradictions_about_images_and_files_are_refused(kind, complaint):
+def test_contradictory_image_and_file_descriptions_are_refused(kind, complaint):
     with pytest.raises(ValueError, match=f"^dataset 'odd': .*{complaint}$"):
         source(**kind)
 
@@ -100,7 +100,7 @@ def test_split_digest_includes_validation_rows():
     assert datasets.Split(train, test, [2]).sha256 == digest(train, test, np.array([2]))
 
 
-def test_pixels_are_neither_copied_nor_converted():
+def test_uint8_pixels_are_neither_copied_nor_converted():
     pixels = np.arange(8, dtype=np.uint8).reshape(2, 4)
     dataset = datasets.Dataset("odd", pixels, [0, 1], (), image=(1, 2, 2))
     assert np.shares_memory(dataset.x, pixels)

@@ -24,11 +24,11 @@ EVERY = (*OURS, *ALONG_FEATURES, *STREAMS, *POSTERIORS, "toy", *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 
-def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_images_last():
+def test_built_in_sets_are_ordered_regressions_to_images():
     assert datasets.names()[: len(EVERY)] == EVERY
 
 
-def test_every_source_has_title_origin_and_licence():
+def test_every_data_set_has_title_origin_and_licence():
     for name in OURS:
         source = datasets.entry(name)
         assert source.name == name
@@ -43,7 +43,7 @@ def test_every_source_has_title_origin_and_licence():
             assert source.base_url.startswith("https://")
 
 
-def test_every_entry_says_its_task_and_classes():
+def test_every_data_set_states_its_task_and_classes():
     tasks = dict.fromkeys(REGRESSION, ("regression", None)) | dict.fromkeys(BINARY, ("binary", 2))
     tasks |= {"wine-recognition": ("multiclass", 3), "digits": ("multiclass", 10), "digits-ood": ("multiclass", 5)}
     entries = [datasets.entry(name) for name in OURS]
@@ -61,18 +61,18 @@ def test_every_entry_says_its_task_and_classes():
         ("digits-odd", "digits-ood"),
     ],
 )
-def test_a_misspelt_name_gets_a_suggestion(typo, meant):
+def test_misspelt_name_gets_a_suggestion(typo, meant):
     with pytest.raises(datasets.UnknownDataset, match=f"{typo!r} is unknown; did you mean '{meant}'") as caught:
         datasets.entry(typo)
     assert str(caught.value).endswith(f"`python -m datasets list` shows all {len(datasets.names())}")
 
 
-def test_a_name_like_no_other_gets_no_suggestion():
+def test_dissimilar_name_gets_no_suggestion():
     with pytest.raises(datasets.UnknownDataset, match=r"^dataset 'qqq' is unknown\. `python"):
         datasets.entry("qqq")
 
 
-def test_errors_survive_the_way_back_from_a_worker():
+def test_data_set_errors_can_be_pickled():
     for error in (
         datasets.UnknownDataset("yatch", ("yacht",)),
         datasets.Unavailable("yacht", "no files", "fetch them"),
@@ -83,7 +83,7 @@ def test_errors_survive_the_way_back_from_a_worker():
         assert str(again) == str(error)
 
 
-def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
+def test_plug_in_package_is_imported_only_when_needed(tiny):
     assert datasets.names() == (*EVERY, "tiny")
     assert "tiny_set" not in sys.modules
     assert datasets.entry("tiny").n_rows == 10
@@ -106,7 +106,7 @@ def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
         ),
     ],
 )
-def test_a_broken_package_is_named_and_harms_no_other(install, code, complaint):
+def test_broken_plug_in_package_affects_no_other(install, code, complaint):
     install("broken_set", code, mine="broken_set:SOURCE")
     assert "mine" in datasets.names()
     for use in (datasets.entry, datasets.load, datasets.fetch):
@@ -119,7 +119,7 @@ def test_a_broken_package_is_named_and_harms_no_other(install, code, complaint):
     assert datasets.entry("yacht").name == "yacht"
 
 
-def test_a_package_cannot_replace_a_built_in_set(install):
+def test_plug_in_cannot_replace_a_built_in_set(install):
     install("usurper", "raise RuntimeError('must not be imported')", yacht="usurper:SOURCE")
     assert datasets.names() == EVERY
     assert datasets.entry("yacht").title == "Yacht hydrodynamics"
@@ -128,13 +128,13 @@ def test_a_package_cannot_replace_a_built_in_set(install):
 
 
 @pytest.mark.parametrize("name", ["..", "../up", "/up", "a/b", ".hidden", "[red]x", "-x", "a b", "ü", 101 * "x"])
-def test_name_that_folders_cannot_have_is_refused(install, name):
+def test_data_set_name_invalid_for_folders_is_refused(install, name):
     install("odd", "raise RuntimeError('must not be imported')", **{name: "odd:SOURCE"})
     with pytest.raises(datasets.BrokenDataset, match=r"names have letters, digits and \._\+- only"):
         datasets.entry(name)
 
 
-def test_two_packages_with_one_name_are_both_refused(install):
+def test_two_plug_ins_of_one_name_are_refused(install):
     for module in ("first", "second"):
         install(module, "", mine=f"{module}:SOURCE")
     assert datasets.names() == (*EVERY, "mine")
@@ -142,7 +142,7 @@ def test_two_packages_with_one_name_are_both_refused(install):
         datasets.entry("mine")
 
 
-def test_registry_imports_nothing_heavy():
+def test_registry_has_no_heavy_imports():
     code = "import sys; from lockstep_bench import datasets; datasets.names(); datasets.entry('yacht'); "
     code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

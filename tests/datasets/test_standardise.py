@@ -15,7 +15,7 @@ tables = shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=values)
 
 @given(tables, st.data())
 @settings(deadline=None)
-def test_training_rows_get_mean_zero_and_unit_variance_or_become_zeros(table, data):
+def test_training_rows_get_zero_mean_and_unit_variance(table, data):
     rows = data.draw(st.lists(st.sampled_from(range(len(table))), min_size=1, unique=True))
     mean, scale = Standardisation.of(table, rows)
     assert (scale > 0).all()
@@ -31,7 +31,7 @@ def test_training_rows_get_mean_zero_and_unit_variance_or_become_zeros(table, da
 
 @given(tables)
 @settings(deadline=None)
-def test_other_rows_have_no_influence(table):
+def test_only_training_rows_determine_the_standardisation(table):
     rows = np.arange(0, len(table), 2)
     changed = table.copy()
     changed[1::2] = 1e9
@@ -41,7 +41,7 @@ def test_other_rows_have_no_influence(table):
 
 @given(tables, st.sampled_from([2.0**-40, 0.5, 2.0**40]))
 @settings(deadline=None)
-def test_a_change_of_units_changes_nothing_else(table, unit):
+def test_standardised_values_do_not_depend_on_units(table, unit):
     rows = np.arange(len(table))
     before, after = Standardisation.of(table, rows), Standardisation.of(table * unit, rows)
     np.testing.assert_array_equal(before.mean * unit, after.mean)
@@ -49,14 +49,14 @@ def test_a_change_of_units_changes_nothing_else(table, unit):
     np.testing.assert_array_equal((before.scale * unit)[varies], after.scale[varies])
 
 
-def test_a_target_is_standardised_like_a_column():
+def test_target_is_standardised_like_an_input_column():
     y = np.array([1.0, 3.0, 100.0])
     mean, scale = Standardisation.of(y, [0, 1])
     assert (mean, scale) == (2.0, 1.0)
     assert mean.shape == scale.shape == ()
 
 
-def test_a_column_that_is_constant_up_to_rounding_is_not_amplified():
+def test_nearly_constant_column_is_not_amplified():
     column = 0.1 * 3 * np.ones(1000)
     column[::2] = 0.3
     assert np.ptp(column) > 0
@@ -66,7 +66,7 @@ def test_a_column_that_is_constant_up_to_rounding_is_not_amplified():
 
 
 @pytest.mark.parametrize("rows_at_once", [2, 4096])
-def test_every_channel_of_the_chosen_images_gets_mean_zero_and_unit_variance(monkeypatch, rows_at_once):
+def test_image_channels_get_zero_mean_and_unit_variance(monkeypatch, rows_at_once):
     monkeypatch.setattr("lockstep_bench.datasets.standardise.ROWS_AT_ONCE", rows_at_once)
     pixels = np.random.default_rng(0).integers(0, 256, size=(9, 3, 20), dtype=np.uint8)
     pixels[:, 2] = 7
@@ -77,17 +77,17 @@ def test_every_channel_of_the_chosen_images_gets_mean_zero_and_unit_variance(mon
     np.testing.assert_allclose(z.std(axis=(0, 2)), [1, 1, 0], atol=1e-12)
 
 
-def test_noise_range_follows_the_scale_of_targets():
+def test_noise_precision_range_follows_the_target_scale():
     y = np.random.default_rng(0).normal(3.0, 0.017, size=400)
     np.testing.assert_allclose(noise_precisions(y), (1 / y.var(), 100 / y.var()))
     np.testing.assert_allclose(noise_precisions(1000 * y), np.array(noise_precisions(y)) * 1e-6)
 
 
-def test_equal_targets_have_the_range_of_unit_scale():
+def test_constant_targets_get_the_default_noise_range():
     assert noise_precisions(np.full(9, 5.0)) == (1.0, 100.0)
 
 
-def test_no_rows_are_refused():
+def test_standardising_by_zero_rows_is_refused():
     with pytest.raises(ValueError, match="0 rows"):
         Standardisation.of(np.ones((3, 2)), [])
     with pytest.raises(ValueError, match="0 rows"):

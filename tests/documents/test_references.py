@@ -28,7 +28,7 @@ def problems(rows: pd.DataFrame, text: str) -> list[str]:
     return [problem for item in wanted.items for problem in problems_with(item, wanted, rows)]
 
 
-def test_reference_to_rows_is_read():
+def test_reference_comments_to_result_rows_are_parsed():
     wanted = numbers("rows uci paper nmll median: yacht map 1.26 ± 0.04, a but b 0.6 to 1; boston a - b −0.1")
     assert wanted[:3] == (("uci", "paper"), "nmll", "median")
     assert wanted.items == (
@@ -38,14 +38,14 @@ def test_reference_to_rows_is_read():
     )
 
 
-def test_other_comments_name_no_source():
+def test_html_comments_without_a_source_are_ignored():
     assert [kind(comment) for comment in ("rows a b c: d", "a note", "from here")] == ["rows", "", "from"]
 
 
 @pytest.mark.parametrize(
     "text", ["rows uci paper nmll", "rows uci paper: yacht map 1", "rows uci paper nmll: yacht 1.2"]
 )
-def test_unreadable_references_are_refused(text):
+def test_malformed_reference_comments_are_refused(text):
     with pytest.raises(InvalidReference):
         numbers(text)
 
@@ -60,7 +60,7 @@ def test_unreadable_references_are_refused(text):
         "rows uci paper nmll median: yacht vifa / map 1.25",
     ],
 )
-def test_right_numbers_are_accepted(rows, text):
+def test_correct_numbers_in_documents_are_accepted(rows, text):
     assert problems(rows, text) == []
 
 
@@ -75,7 +75,7 @@ def test_right_numbers_are_accepted(rows, text):
         ("rows uci paper nmll: yacht vifa* 3", "one value of 2"),
     ],
 )
-def test_wrong_numbers_and_names_are_found(rows, text, words):
+def test_wrong_numbers_and_names_in_documents_are_detected(rows, text, words):
     assert words in "; ".join(problems(rows, text))
 
 
@@ -91,11 +91,11 @@ def test_wrong_numbers_and_names_are_found(rows, text, words):
         ("191", 190.57, True),
     ],
 )
-def test_numbers_agree_to_their_last_digit(printed, exact, same):
+def test_numbers_agree_up_to_their_last_printed_digit(printed, exact, same):
     assert agrees(printed, exact) is same
 
 
-def test_published_numbers_are_looked_up():
+def test_published_numbers_in_documents_are_checked():
     wanted = numbers("published Fast and Scalable, Table 1, nmll: energy vifa 2.53 ± 0.02")
     (item,) = wanted.items
     assert problems_with_published(item, wanted) == []
@@ -103,17 +103,17 @@ def test_published_numbers_are_looked_up():
     assert "0 sources" in problems_with_published(item, wanted._replace(where=("Nobody", "Table 1")))[0]
 
 
-def test_arithmetic_is_evaluated_and_nothing_else():
+def test_only_arithmetic_expressions_are_evaluated():
     assert evaluated("0.5 * log(2 * pi)") == pytest.approx(0.5 * math.log(2 * math.pi))
     with pytest.raises(ValueError, match="no arithmetic"):
         evaluated("().__class__")
 
 
-def test_kept_rows_are_those_of_the_project():
+def test_reference_rows_are_the_stored_results():
     assert {"uci", "posterior"} <= set(evidence.kept()["suite"])
 
 
-def test_options_alone_are_those_of_run_all():
+def test_bare_options_are_read_as_run_all_options():
     assert found("--preset paper") == "python run_all.py --preset paper"
     assert found("python -m benchmarks.speed  # a note") == "python -m benchmarks.speed"
     assert found("pip install x") == ""
@@ -132,7 +132,7 @@ def test_options_alone_are_those_of_run_all():
         ("python -m bench.nothing", "no command bench.nothing"),
     ],
 )
-def test_commands_are_parsed_and_not_run(command, words):
+def test_commands_in_documents_are_parsed_but_never_run(command, words):
     problem = problem_with(command)
     assert words in problem
     assert bool(problem) == bool(words)

@@ -40,25 +40,25 @@ def problems(*body: list[str], options: str = "", wanted=WANTED, heading=HEADING
     return tables.problems_with_table([list(heading), *body], wanted, options)
 
 
-def test_cells_have_means_and_corrected_standard_errors(rows):
+def test_table_cells_are_means_and_corrected_standard_errors(rows):
     assert problems(["`map`", "2.00 ± 1.41", "2.0 ± 1.4", "any"], ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", ""]) == []
 
 
 @pytest.mark.parametrize("cell", ["2.01 ± 1.41", "2.00 ± 1.42", "2.00", ""])
-def test_wrong_cells_are_found(rows, cell):
+def test_wrong_table_cells_are_detected(rows, cell):
     (problem,) = problems(["`map`", cell, "2.00 ± 1.41", ""])
     assert problem.startswith("yacht, map: ")
 
 
-def test_methods_without_rows_are_found(rows):
+def test_methods_without_result_rows_are_detected(rows):
     assert len(problems(["`swag`", "2.00 ± 1.41", "2.00 ± 1.41", ""])) == 2
 
 
-def test_tables_of_other_sets_are_found(rows):
+def test_tables_of_wrong_data_sets_are_detected(rows):
     assert "no column" in problems(["`map`", "1"], heading=["method", "wine"])[0]
 
 
-def test_gains_and_fallbacks_are_those_of_other_presets(rows):
+def test_bracketed_gains_in_tables_are_over_the_other_preset(rows):
     wanted, options = numbers("rows uci noisy nmll: table"), ", else tuned, gain over tuned"
     right = ["`map`", "1.00 ± 0.14 (+1.00)", "1.00 ± 0.14 (+1.00)", ""]
     fallback = ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", ""]
@@ -66,7 +66,7 @@ def test_gains_and_fallbacks_are_those_of_other_presets(rows):
     assert problems(["`map`", "1.00 ± 0.14 (−1.00)", right[2], ""], wanted=wanted, options=options) != []
 
 
-def test_gains_are_those_on_common_splits(rows, monkeypatch):
+def test_gains_are_computed_on_common_splits(rows, monkeypatch):
     more = pd.concat([tables.kept(), tables.kept().query("preset == 'tuned' and split == 1").assign(split=2, nmll=9.0)])
     monkeypatch.setattr(tables, "kept", lambda: more)
     wanted = numbers("rows uci noisy nmll: table")
@@ -78,7 +78,7 @@ def test_gains_are_those_on_common_splits(rows, monkeypatch):
     )
 
 
-def test_ranks_are_means_over_sets_among_the_tables_methods(rows):
+def test_rank_column_averages_ranks_over_data_sets(rows):
     heading = ["method", "yacht", "boston", "rank of 2"]
     vifa, point = ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41"], ["`map`", "2.00 ± 1.41", "2.00 ± 1.41"]
     assert problems([*vifa, "1"], [*point, "2"], heading=heading) == []
@@ -87,7 +87,7 @@ def test_ranks_are_means_over_sets_among_the_tables_methods(rows):
         problems([*vifa, "1"], heading=heading)
 
 
-def test_medians_stand_alone(rows, monkeypatch):
+def test_median_tables_show_medians_without_errors(rows, monkeypatch):
     three = pd.concat([tables.kept(), tables.kept().query("split == 1").assign(split=2, nmll=9.0)])
     monkeypatch.setattr(tables, "kept", lambda: three)
     wanted = numbers("rows uci tuned nmll median: table")

@@ -15,7 +15,7 @@ def read(tmp_path):
     return read
 
 
-def test_comments_belong_to_the_block_before_them(read):
+def test_markdown_comments_belong_to_the_preceding_block(read):
     first, second = read(
         "# Title\n\nA sentence. <!-- from x -->\n<!-- rows y -->\n\n<!-- in table: z -->\n\nAnother one.\n"
     )
@@ -23,7 +23,7 @@ def test_comments_belong_to_the_block_before_them(read):
     assert (first.text.strip(), second.comments) == ("A sentence.", ())
 
 
-def test_headings_are_those_a_block_stands_under(read):
+def test_each_markdown_block_has_its_headings(read):
     assert [block.headings for block in read("# A\n\nx\n\n## B\n\ny\n\n## C\nz\n")] == [("A",), ("A", "B"), ("A", "C")]
 
 
@@ -42,12 +42,12 @@ def test_markdown_tables_are_parsed_without_rulers(read):
         ("`lr=0.01` and [a link](page.md#1.5)", []),
     ],
 )
-def test_decimals_are_measurements(read, text, decimals):
+def test_decimal_numbers_are_extracted_from_text(read, text, decimals):
     (block,) = read(text)
     assert block.decimals == decimals
 
 
-def test_code_of_several_lines_is_one_command(read):
+def test_continued_code_lines_form_one_command(read):
     (block,) = read("    python -m benchmarks.speed \\\n        --stack 5\n")
     assert block.code == ["python -m benchmarks.speed --stack 5"]
 
@@ -59,12 +59,12 @@ def test_code_of_several_lines_is_one_command(read):
         ("It is 0.5. <!-- rows uci paper nmll: yacht map 0.5 -->", []),
         ("It is 0.5, not 0.6. <!-- rows uci paper nmll: yacht map 0.5 -->", ["0.6"]),
         ("`python -m benchmarks.speed` prints 0.5.", []),
-        ("`tests/test_docs.py::test_named_tests_exist` has 0.5.", []),
+        ("`tests/test_docs.py::test_tests_named_in_documents_exist` has 0.5.", []),
         ("Shown: <!-- from python -m benchmarks.speed -->\n\n| a |\n|---|\n| 0.5 |", []),
         ("Shown: <!-- from python -m benchmarks.speed -->\n\nIt is 0.5.", ["0.5"]),
         ("# A\n\n<!-- from python -m benchmarks.speed -->\n\n## B\n\nIt is 0.5.", []),
         ("## A\n\n<!-- from python -m benchmarks.speed -->\n\n## B\n\nIt is 0.5.", ["0.5"]),
     ],
 )
-def test_numbers_without_a_source_are_found(read, text, lacking):
+def test_decimal_numbers_without_source_are_detected(read, text, lacking):
     assert [number for _, numbers in uncovered(read(text)) for number in numbers] == lacking

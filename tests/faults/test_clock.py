@@ -56,7 +56,7 @@ def jumping(environment, tmp_path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_clock_jumps_change_no_number(run, jumping, tmp_path):
+def test_system_clock_jumps_do_not_change_results(run, jumping, tmp_path):
     arguments = ("--methods", "map,vifa", "--splits", "0-1", "--timeout", "300", "--out")
     assert run(*arguments, "calm").returncode == 0
     done = subprocess.run(command(*arguments, "r"), cwd=tmp_path, env=jumping, capture_output=True, text=True)

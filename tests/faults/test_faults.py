@@ -30,7 +30,7 @@ def found(broken) -> pd.DataFrame:
 
 
 @together
-def test_broken_methods_are_rows_and_cost_nobody_else(broken, found):
+def test_broken_methods_fail_without_affecting_others(broken, found):
     _, done = broken
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -49,7 +49,7 @@ def test_killed_process_is_retried_and_its_log_kept(broken, found):
 
 
 @together
-def test_undecodable_and_huge_errors_become_rows(broken, found, invoke_in):
+def test_undecodable_and_huge_error_texts_are_stored(broken, found, invoke_in):
     folder, done = broken
     assert "cannot open caf\\udce9.csv \\u001b[2Jxxx" in found.loc["garble", "error"]
     assert len(found.loc["garble", "error"]) <= 20_000
@@ -63,7 +63,7 @@ def test_undecodable_and_huge_errors_become_rows(broken, found, invoke_in):
 
 
 @together
-def test_full_disk_and_closed_files_are_the_methods_own_failures(found):
+def test_full_disk_and_closed_files_fail_only_the_method(found):
     assert "[Errno 28] No space left on device" in found.loc["fill", "error"]
     assert "faulty.py" in found.loc["fill", "error"]
     # It may end by itself before the driver sees the closed pipe.
@@ -78,7 +78,7 @@ def test_leftovers_of_a_method_do_not_affect_the_next_cell(found):
 
 
 @together
-def test_daemons_end_with_the_run(broken):
+def test_daemon_processes_of_a_method_end_with_the_run(broken):
     folder, _ = broken
     daemon = int((folder / "site" / "daemon").read_text())
     assert not psutil.pid_exists(daemon) or "faulty" not in " ".join(psutil.Process(daemon).cmdline())
@@ -111,7 +111,7 @@ def test_every_method_failure_becomes_a_row_with_its_reason(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_run_killed_fifty_times_ends_with_equal_rows(start, run, tmp_path):
+def test_run_killed_fifty_times_gives_equal_results(start, run, tmp_path):
     methods = "map,swa,swag,laplace,mfvi,mfvi-mean,vifa-lr,vifa,mc-dropout,directuq-mean"
     arguments = ("--methods", methods, "--splits", "0-1")
     began = time.monotonic()
@@ -145,7 +145,7 @@ def test_run_killed_fifty_times_ends_with_equal_rows(start, run, tmp_path):
     print(f"{kills} kills, {inside} of them between the first and the last cell, in {folders + 1} folders")
 
 
-def test_second_run_on_a_folder_is_refused(start, run, tmp_path):
+def test_second_run_on_the_same_folder_is_refused(start, run, tmp_path):
     arguments = ("--methods", "hang", "--splits", "0", "--out", "r")
     with start(*arguments) as first:
         wait_for(lambda: (tmp_path / "r" / ".lock-holder.json").exists())
@@ -154,7 +154,7 @@ def test_second_run_on_a_folder_is_refused(start, run, tmp_path):
         assert f"another run writes to r: process {first.pid} on" in second.stderr
 
 
-def test_the_first_ctrl_c_finishes_what_runs_and_the_second_drops_it(start, tmp_path):
+def test_first_ctrl_c_finishes_running_cells_second_drops_them(start, tmp_path):
     arguments = ("--methods", "hang", "--splits", "0-1", "--out", "r")
     with start(*arguments) as process:
         wait_for(lambda: (tmp_path / "r" / "studies").exists())
@@ -172,7 +172,7 @@ def test_the_first_ctrl_c_finishes_what_runs_and_the_second_drops_it(start, tmp_
     assert not alive(started)
 
 
-def test_unimportable_adapter_is_listed_in_a_line(run, tmp_path):
+def test_unimportable_method_is_listed_in_one_line(run, tmp_path):
     done = run("--methods", "map,no-such", "--splits", "0", "--out", "r")
     assert done.returncode == 2
     assert "ModuleNotFoundError: No module named 'faulty_and_gone'" in done.stderr
@@ -192,7 +192,7 @@ def namespaces(tmp_path):
         pytest.skip(NO_NAMESPACE)
 
 
-def test_a_full_disk_stops_the_run_with_what_is_kept_and_what_to_do(run, invoke_in, namespaces, tmp_path):
+def test_full_disk_stops_the_run_with_a_remedy(run, invoke_in, namespaces, tmp_path):
     # What is kept is copied out of the file system, which ends with the command.
     keep = ("sh", "-c", '"$@"; code=$?; cp -r r kept; exit $code', "sh")
     arguments = ("--methods", "map", "--splits", "0-7", "--workers", "1", "--out", "r")

@@ -29,7 +29,7 @@ def home(tmp_path):
 
 
 @pytest.mark.slow
-def test_unwritable_home_gives_equal_rows(environment, home, tmp_path):
+def test_unwritable_home_folder_gives_equal_results(environment, home, tmp_path):
     kept = {name: value for name, value in environment.items() if not name.startswith(CACHES)}
     done = subprocess.run(
         command("--methods", "map", "--splits", "0", "--out", "r"),
@@ -48,7 +48,7 @@ def test_unwritable_home_gives_equal_rows(environment, home, tmp_path):
 
 
 @pytest.mark.slow
-def test_vanished_data_fail_the_remaining_cells(run, tmp_path):
+def test_data_deleted_during_a_run_fail_remaining_cells(run, tmp_path):
     """The first method renames the data folder; what it has loaded is kept and finished."""
     numbers = random.Random(0)
     (tmp_path / "data").mkdir()

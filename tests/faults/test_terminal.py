@@ -59,7 +59,7 @@ def read(descriptor: int) -> str:
 
 
 @pytest.mark.slow
-def test_narrow_and_resized_terminals_are_usable(environment, tmp_path):
+def test_runs_work_in_narrow_and_resized_terminals(environment, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r")
     with terminal(environment, tmp_path, *arguments) as (process, ours):
         resize(ours, 20)  # the kernel sends SIGWINCH
@@ -75,7 +75,7 @@ def test_narrow_and_resized_terminals_are_usable(environment, tmp_path):
 
 
 @pytest.mark.slow
-def test_closed_terminal_ends_run_and_workers(environment, tmp_path):
+def test_closing_the_terminal_ends_run_and_workers(environment, tmp_path):
     with terminal(environment, tmp_path, *SLOW_CELL) as (process, ours):
         wait_for(lambda: finished(tmp_path / "r") == 1 or process.poll() is not None)
         started = children_of(process.pid)
@@ -86,7 +86,7 @@ def test_closed_terminal_ends_run_and_workers(environment, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["SIGQUIT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
-def test_signal_keeps_cells_and_ends_workers(start, tmp_path, name):
+def test_signal_keeps_finished_cells_and_ends_workers(start, tmp_path, name):
     with start(*SLOW_CELL) as process:
         until("diabetes/map", process.stderr)  # its file is there a moment before the cell counts as finished
         started = children_of(process.pid)

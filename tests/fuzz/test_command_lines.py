@@ -91,7 +91,7 @@ def check(app: typer.Typer, arguments: list[str], allowed: tuple[int, ...] = (0,
 
 @settings(max_examples=4 * settings.default.max_examples)
 @given(arguments=options_of(typer.main.get_command(app)))
-def test_run_all_runs_or_exits_with_code_2(arguments, workplace, monkeypatch):
+def test_random_run_all_arguments_run_or_exit_2(arguments, workplace, monkeypatch):
     monkeypatch.setattr(forecast, "measuring", lambda *_: None)  # which would train for the estimate of time
     monkeypatch.setenv("BENCH_DATA_DIR", str(workplace / "data"))
     cut = arguments.index("--") if "--" in arguments else len(arguments)
@@ -103,7 +103,7 @@ def test_run_all_runs_or_exits_with_code_2(arguments, workplace, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rank", "export", "compare", "replications", "edges"])
 @given(data=st.data())
-def test_leaderboards_commands_run_or_exit_with_code_2(name, data, workplace):
+def test_random_leaderboards_arguments_run_or_exit_2(name, data, workplace):
     command = typer.main.get_command(leaderboards).commands[name]
     usual = {"rank": ["--suite", "uci", "--preset", "tuned", "--metric", "nmll"]}.get(name, [])
     given_usual = usual if data.draw(st.booleans()) else []

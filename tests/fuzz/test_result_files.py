@@ -33,7 +33,7 @@ def intact(row, file_of) -> bytes:
 
 
 @given(data=st.data())
-def test_damaged_file_is_refused_or_equal(data, intact):
+def test_damaged_result_file_is_refused_or_reads_equal(data, intact):
     damaged = data.draw(damages(len(intact)))(intact)
     try:
         read = unsealed(damaged)
@@ -43,7 +43,7 @@ def test_damaged_file_is_refused_or_equal(data, intact):
 
 
 @given(data=st.data())
-def test_damaged_file_without_digest_ends_no_reader(data, tmp_path_factory, row):
+def test_damaged_file_without_digest_crashes_no_reader(data, tmp_path_factory, row):
     content = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist([row("vifa", "energy", 0)], schema=CELLS), content)
     intact = content.getvalue().to_pybytes()
@@ -83,7 +83,7 @@ def changed_columns(draw) -> list[tuple[str, pa.Array]]:
 
 
 @given(changes=changed_columns(), twice=st.booleans())
-def test_hostile_columns_are_read_or_refused(changes, twice, tmp_path_factory, row):
+def test_random_column_contents_are_read_or_refused(changes, twice, tmp_path_factory, row):
     table = pa.Table.from_pylist([row("vifa", "energy", 0)], schema=CELLS)
     for name, column in changes:
         if name in table.column_names and not twice:

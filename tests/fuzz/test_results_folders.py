@@ -66,7 +66,7 @@ def contents(folder: Path) -> list[bytes]:
 
 
 @given(entries=ENTRIES)
-def test_any_folder_is_read_and_mended_without_loss(entries, tmp_path_factory, row, file_of):
+def test_repairing_a_random_results_folder_loses_nothing(entries, tmp_path_factory, row, file_of):
     home = tmp_path_factory.mktemp("home")
     out, outside = home / "out", home / "outside"
     good = row("vifa", "energy", 7)

@@ -8,7 +8,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 KEPT = Path(leaderboards.__file__).parent / "results"
 
 
-def test_kept_results_are_complete_small_and_of_committed_code():
+def test_stored_results_are_complete_small_and_from_committed_code():
     found = read_results(KEPT)
     assert not found.skipped
     assert not found.rows.empty
@@ -19,13 +19,13 @@ def test_kept_results_are_complete_small_and_of_committed_code():
     assert sum(path.stat().st_size for path in set(KEPT.rglob("*.parquet")) - predictions) < 6e6
 
 
-def test_kept_results_contain_no_local_paths():
+def test_stored_results_contain_no_local_paths():
     rows = read_results(KEPT).rows
     words = rows.drop(columns="folder").select_dtypes(exclude=["number", "bool"]).astype(str)
     assert not words.apply(lambda column: column.str.contains(r"/(?:home|root|tmp|Users|work)/")).any(axis=None)
 
 
-def test_every_method_of_a_comparison_is_on_the_same_splits():
+def test_all_methods_in_stored_results_share_splits():
     """Except variants and slow methods, which may have only the first splits."""
     rows = read_results(KEPT).rows
     splits = rows.groupby(["suite", "preset", "protocol_hash", "dataset", "method"])["split"].agg(frozenset)

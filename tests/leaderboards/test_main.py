@@ -39,21 +39,21 @@ def test_help_loads_no_heavy_library():
     assert "compare" in said
 
 
-def test_a_page_needs_no_torch(folder, tmp_path):
+def test_building_pages_does_not_import_torch(folder, tmp_path):
     code = "import sys; from lockstep_bench import leaderboards; leaderboards.build(*sys.argv[1:]); "
     code += "print('torch' in sys.modules)"
     command = [sys.executable, "-c", code, folder({"nmll": 1.0}), tmp_path / "page"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_build_says_where_the_page_is(folder, tmp_path):
+def test_build_prints_the_path_of_the_index(folder, tmp_path):
     result = run("build", folder({"nmll": 1.0}), "--html", tmp_path / "page")
     assert result.exit_code == 0
     assert result.output.strip().endswith("index.html")
     assert (tmp_path / "page" / "index.html").exists()
 
 
-def test_export_has_exactly_these_columns_and_this_order(folder):
+def test_export_columns_and_their_order_are_fixed(folder):
     out = folder({"method": "vifa", "nmll": 2.0, "rmse": 3.0}, {"method": "map", "nmll": 2.5, "rmse": 3.5})
     result = run("export", out, "--format", "csv")
     assert result.exit_code == 0
@@ -66,7 +66,7 @@ def test_export_has_exactly_these_columns_and_this_order(folder):
     ]
 
 
-def test_export_as_parquet_holds_what_python_gives(folder, tmp_path, small_run):
+def test_parquet_export_equals_the_python_function(folder, tmp_path, small_run):
     out = folder(*small_run)
     wanted = leaderboards.export(out)
     assert run("export", out, "--format", "parquet", "--to", tmp_path / "table.parquet").exit_code == 0
@@ -75,7 +75,7 @@ def test_export_as_parquet_holds_what_python_gives(folder, tmp_path, small_run):
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(printed.stdout_bytes)), wanted)
 
 
-def test_export_names_what_it_left_out_beside_the_table(folder):
+def test_export_reports_skipped_files_on_standard_error(folder):
     out = folder({"nmll": 1.0})
     (out / "cells" / "odd.parquet").write_text("x")
     result = run("export", out)
@@ -97,7 +97,7 @@ def two(tmp_path, row):
     return write
 
 
-def test_several_folders_merge_and_what_is_left_out_is_reported(two, tmp_path):
+def test_several_results_folders_are_merged_with_notes(two, tmp_path):
     first, second = two(
         [{"nmll": 1.0}, {"split": 1, "nmll": 3.0}],
         [{"nmll": 2.0, "code_revision": "later", "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}],
@@ -114,7 +114,7 @@ def test_several_folders_merge_and_what_is_left_out_is_reported(two, tmp_path):
     assert leaderboards.export([first, second])["mean"].tolist() == [2.5]
 
 
-def test_mixtures_elsewhere_are_not_printed(two):
+def test_notes_on_mixed_code_concern_only_printed_rows(two):
     first, second = two(
         [{"nmll": 1.0}, {"nmll": 1.0, "preset": "tuned"}], [{"split": 1, "nmll": 2.0, "code_revision": "later"}]
     )
@@ -123,7 +123,7 @@ def test_mixtures_elsewhere_are_not_printed(two):
     assert plain == ""
 
 
-def test_export_can_be_narrowed(folder):
+def test_export_can_be_restricted_by_names(folder):
     out = folder(
         *({"dataset": d, "method": m, "nmll": 1.0, "rmse": 2.0} for d in ("wine", "yacht") for m in ("map", "vifa"))
     )
@@ -134,7 +134,7 @@ def test_export_can_be_narrowed(folder):
     ]
 
 
-def test_export_writes_tables_for_papers_and_readmes(folder, tmp_path, small_run):
+def test_export_writes_latex_and_markdown_tables(folder, tmp_path, small_run):
     out = folder(*small_run)
     assert "| mfvi |" in run("export", out, "--format", "markdown").stdout
     assert run("export", out, "--format", "latex", "--metric", "nmll,rmse", "--to", tmp_path / "t.tex").exit_code == 0
@@ -172,7 +172,7 @@ def test_compare_prints_numbers_as_csv(two):
     assert pd.read_csv(io.StringIO(result.stdout))["verdict"][0] == "worse"
 
 
-def test_errors_are_one_sentence(folder, tmp_path):
+def test_command_line_errors_are_one_sentence(folder, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     (tmp_path / "begun" / "cells").mkdir(parents=True)
@@ -197,7 +197,7 @@ def test_errors_are_one_sentence(folder, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["xls", "CSV "])
-def test_an_unknown_format_is_refused(folder, command):
+def test_unknown_table_format_is_refused(folder, command):
     result = run("export", folder({"nmll": 1.0}), "--format", command)
     assert result.exit_code == 2
     assert "csv" in result.stderr
@@ -205,7 +205,7 @@ def test_an_unknown_format_is_refused(folder, command):
 
 
 @pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to")])
-def test_empty_text_is_no_folder(folder, tmp_path, monkeypatch, words):
+def test_empty_folder_argument_is_refused(folder, tmp_path, monkeypatch, words):
     results = folder({"nmll": 1.0})
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -232,7 +232,7 @@ WRITERS = [("build", "--html", "site"), ("serve", "--port", "0")]
 
 
 @pytest.mark.parametrize("words", READERS)
-def test_folder_of_refused_files_counts_as_empty(tmp_path, words):
+def test_folder_of_only_unreadable_files_counts_as_empty(tmp_path, words):
     out = tmp_path / "results"
     (out / "cells").mkdir(parents=True)
     (out / "cells" / "x.parquet").write_text("garbage")
@@ -243,7 +243,7 @@ def test_folder_of_refused_files_counts_as_empty(tmp_path, words):
     assert "no finished cells yet" in problem
 
 
-def test_only_rows_of_replications_are_read(folder):
+def test_commands_accept_folders_with_only_replication_rows(folder):
     out = folder({"nmll": 1.0, "preset": next(iter(entries())).rows})
     assert run("replications", out).exit_code == 0
     assert len(run("export", out).stdout.splitlines()) == 1  # the header
@@ -251,7 +251,7 @@ def test_only_rows_of_replications_are_read(folder):
 
 @pytest.mark.parametrize("words", [*READERS, *WRITERS])
 @pytest.mark.parametrize("length", [300, 5000])
-def test_results_folder_of_an_endless_name_is_refused(folder, words, length):
+def test_overlong_results_folder_name_is_refused(folder, words, length):
     others = (folder({"nmll": 1.0}) if word == "FOLDER" else word for word in words[1:])
     result = run(words[0], *others, "y" * length)
     assert result.exit_code == 2, result.exception
@@ -260,7 +260,7 @@ def test_results_folder_of_an_endless_name_is_refused(folder, words, length):
 
 
 @pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to"), ("export", "--to")])
-def test_endless_name_of_an_output_is_not_printed_whole(folder, words):
+def test_overlong_output_name_is_shortened_in_the_error(folder, words):
     result = run(words[0], folder({"nmll": 1.0}), words[1], "y" * 5000)
     assert result.exit_code == 2, result.exception
     assert "File name too long; choose another" in result.stderr
@@ -268,7 +268,7 @@ def test_endless_name_of_an_output_is_not_printed_whole(folder, words):
 
 
 @pytest.mark.parametrize("words", [*READERS, *WRITERS])
-def test_results_folder_whose_name_is_no_text_is_refused(folder, tmp_path, words):
+def test_results_folder_name_not_utf_8_is_refused(folder, tmp_path, words):
     out = tmp_path / os.fsdecode(b"\xffbad")
     folder({"nmll": 1.0}).rename(out)
     result = run(words[0], out, *(out if word == "FOLDER" else word for word in words[1:]))
@@ -277,7 +277,7 @@ def test_results_folder_whose_name_is_no_text_is_refused(folder, tmp_path, words
 
 
 @pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to")])
-def test_site_whose_name_is_no_text_is_written(folder, tmp_path, words):
+def test_site_folder_name_need_not_be_utf_8(folder, tmp_path, words):
     site = tmp_path / os.fsdecode(b"\xffsite")
     result = run(words[0], folder({"nmll": 1.0}), words[1], site)
     assert result.exit_code == 0, result.exception
@@ -286,13 +286,13 @@ def test_site_whose_name_is_no_text_is_written(folder, tmp_path, words):
 
 
 @pytest.mark.parametrize("name", ["", ".", "/"])
-def test_table_is_not_written_to_a_folder(folder, name):
+def test_export_refuses_a_folder_as_output_file(folder, name):
     result = run("export", folder({"nmll": 1.0}), "--to", name)
     assert result.exit_code == 2, result.exception
     assert "which is a folder; name a file with --to" in result.stderr
 
 
-def test_folder_in_the_place_of_a_page_is_named(folder, tmp_path):
+def test_error_names_folder_in_the_way_of_page(folder, tmp_path):
     (tmp_path / "site" / "index.html").mkdir(parents=True)
     result = run("build", folder({"nmll": 1.0}), "--html", tmp_path / "site")
     assert result.exit_code == 2
@@ -313,7 +313,7 @@ def ranked(shared_folder):
     )
 
 
-def test_rank_prints_exactly_these_columns(ranked):
+def test_rank_csv_columns_are_fixed(ranked):
     result = run("rank", ranked, *WANTED, "--format", "csv")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
@@ -325,7 +325,7 @@ def test_rank_prints_exactly_these_columns(ranked):
     assert "One method of each family, by validation score; 4 variants were run." in result.stderr
 
 
-def test_rank_text_is_a_table_for_people(ranked):
+def test_rank_prints_a_readable_table(ranked):
     result = run("rank", ranked, *WANTED, "--variants", "--power", "--reference", "swag")
     assert result.exit_code == 0
     assert "against swag" in result.stdout
@@ -333,7 +333,7 @@ def test_rank_text_is_a_table_for_people(ranked):
     assert "80 % power for the verdict" in result.stdout
 
 
-def test_rank_text_shows_names_that_look_like_markup(shared_folder):
+def test_rank_table_prints_markup_in_names_literally(shared_folder):
     levels = {"[/]": 1.0, "[red]:x:": 2.0}
     rows = [
         {"dataset": "[/b]", "method": m, "split": s, "nmll": level + s} for m, level in levels.items() for s in (0, 1)
@@ -343,14 +343,14 @@ def test_rank_text_shows_names_that_look_like_markup(shared_folder):
     assert all(name in result.stdout for name in ("[/b]", "against [/]", "[red]:x:"))
 
 
-def test_rank_without_competitors_says_so(shared_folder):
+def test_rank_reports_that_there_are_no_competitors(shared_folder):
     rows = [{"dataset": "d", "method": "constant", "split": split, "nmll": 1.0} for split in range(2)]
     result = run("rank", shared_folder(*rows), *WANTED)
     assert result.exit_code != 0
     assert "no method to rank" in result.stderr
 
 
-def test_rank_on_each_data_set_names_it(ranked):
+def test_rank_on_each_data_set_names_the_data_set(ranked):
     lines = run("rank", ranked, *WANTED, "--each", "--format", "csv").stdout.splitlines()
     assert lines[0] == f"dataset,{RANKED}"
     assert len(lines) == 1 + 6 * 3
@@ -365,7 +365,7 @@ def test_rank_on_each_data_set_names_it(ranked):
         (("--suite", "uci", "--preset", "tuned", "--metric", "nmll"), "preset 'tuned' has no results here"),
     ],
 )
-def test_rank_explains_mistakes(ranked, words, said):
+def test_rank_explains_invalid_arguments(ranked, words, said):
     result = run("rank", ranked, *words)
     assert result.exit_code == 2
     assert said in result.stderr
@@ -389,13 +389,13 @@ def test_simulate_prints_a_row_per_scenario():
     ("option", "value"),
     [("--seed", "-1"), ("--methods", "1001"), ("--datasets", "1000000000"), ("--splits", "9" * 20)],
 )
-def test_simulate_refuses_numbers_out_of_bounds(option, value):
+def test_simulate_refuses_out_of_range_arguments(option, value):
     result = run("simulate", "--repeats", 1, option, value)
     assert result.exit_code == 2, result.exception
     assert option in result.stderr
 
 
-def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
+def test_publishing_ignores_a_tampered_rows_cache(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(rows_cache, "WORTHWHILE", 1)
     monkeypatch.setattr(rows_cache, "SETTLED", 0)
@@ -416,7 +416,7 @@ def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [("simulate", "--gap"), ("simulate", "--overlap"), ("edges", "r", "--margin")])
-def test_nan_is_refused_for_a_number(words):
+def test_numeric_options_refuse_nan(words):
     result = run(*words, "nan")
     assert result.exit_code == 2
     assert "nan is not a number" in result.stderr
@@ -463,14 +463,14 @@ CROSSED = ("--suite", "uci", "--metric", "nmll", "--format", "csv", "--compare")
         (("noise", "--reference", "predicted"), {"map · 50 · constant": "-1.0", "map · 50 · predicted": ""}),
     ],
 )
-def test_rank_compares_one_factor_at_fixed_others(factors, words, shown):
+def test_rank_compares_one_factor_with_others_fixed(factors, words, shown):
     result = run("rank", factors, *CROSSED, *words)
     assert result.exit_code == 0, result.stderr
     lines = [line.split(",") for line in result.stdout.splitlines()[1:]]
     assert {line[0]: line[5] for line in lines} == shown
 
 
-def test_rank_says_what_a_factor_is_averaged_over(factors):
+def test_rank_names_the_combinations_it_averages_over(factors):
     result = run("rank", factors, *CROSSED, "network")
     assert "Mean over 2 combinations of posterior and noise: map · constant, mile · predicted." in result.stderr
 
@@ -484,13 +484,13 @@ def test_rank_says_what_a_factor_is_averaged_over(factors):
         (("noise", "--preset", "quick"), "preset 'quick' of suite uci was run with one network and one model"),
     ],
 )
-def test_rank_explains_mistakes_about_factors(factors, words, said):
+def test_rank_explains_invalid_factor_arguments(factors, words, said):
     result = run("rank", factors, *CROSSED, *words)
     assert result.exit_code == 2
     assert said in result.stderr
 
 
-def test_rank_without_compare_has_no_network(factors):
+def test_rank_accepts_network_only_with_compare(factors):
     result = run("rank", factors, "--suite", "uci", "--metric", "nmll", "--network", "50")
     assert result.exit_code == 2
     assert "add --compare" in result.stderr

@@ -54,7 +54,7 @@ def test_every_column_has_a_heading_and_a_meaning(name):
         ("something_new", None),
     ],
 )
-def test_metrics_have_the_right_direction(name, goal):
+def test_metrics_have_the_correct_direction(name, goal):
     assert metric(name).goal == goal
 
 
@@ -62,7 +62,7 @@ def test_headline_metrics_are_in_the_schema():
     assert set(HEADLINE) <= set(MEASURED)
 
 
-def test_intervals_are_those_of_measured_columns():
+def test_interval_columns_are_measured_columns():
     for name, ends in INTERVALS.items():
         assert {name, *ends} <= set(MEASURED)
 

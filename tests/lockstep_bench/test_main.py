@@ -29,20 +29,20 @@ def test_help_names_commands_without_importing_them():
     assert all(name in shown for name in COMMANDS)
 
 
-def test_an_unknown_command_is_refused():
+def test_unknown_command_is_refused():
     shown = CliRunner().invoke(app, ["rn"])
     assert shown.exit_code == 2
     assert "No such command 'rn'" in shown.output
 
 
-def test_arguments_reach_the_command():
+def test_arguments_are_passed_on_to_the_command():
     shown = CliRunner().invoke(app, ["datasets", "verify", "yatch"])
     assert shown.exit_code == 2
     assert "did you mean 'yacht'?" in shown.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_options_before_and_after_words_are_forwarded(monkeypatch, name):
+def test_options_before_and_after_arguments_are_forwarded(monkeypatch, name):
     called = []
     monkeypatch.setattr(
         import_module(COMMANDS[name][0]), "app", lambda words, prog_name: called.append((words, prog_name))
@@ -55,7 +55,7 @@ def test_options_before_and_after_words_are_forwarded(monkeypatch, name):
     ("called", "printed"),
     [("lockstep-bench", "lockstep-bench datasets fetch x"), ("run_all.py", "python -m datasets fetch x")],
 )
-def test_messages_name_commands_as_they_were_called(monkeypatch, capsys, called, printed):
+def test_messages_name_commands_as_the_user_typed_them(monkeypatch, capsys, called, printed):
     monkeypatch.setattr(sys, "argv", [called])
     display.CommandConsole(width=100).print("run `python -m datasets fetch x`")
     assert printed in capsys.readouterr().out

@@ -92,7 +92,7 @@ def names_in(wheel: Path) -> set[str]:
     return {name.partition("/")[0] for name in ZipFile(wheel).namelist()}
 
 
-def test_wheel_brings_one_import_name(wheel):
+def test_wheel_installs_one_import_name(wheel):
     assert {name for name in names_in(wheel) if not name.endswith(".dist-info")} == {"lockstep_bench"}
 
 
@@ -106,7 +106,7 @@ def test_wheel_has_every_module_and_file(wheel, sources):
                 assert (place if own else "lockstep_bench" / place).as_posix() in packed
 
 
-def test_two_packages_called_datasets_share_an_environment(wheel, other_datasets, environment):
+def test_package_coexists_with_another_named_datasets(wheel, other_datasets, environment):
     environment.pip("install", "--no-deps", "--no-index", other_datasets)
     environment.pip("install", "--no-deps", "--no-index", wheel)
     assert environment("-c", LOAD) == "theirs: squad\n"
@@ -116,14 +116,14 @@ def test_two_packages_called_datasets_share_an_environment(wheel, other_datasets
     assert environment("-c", LOAD) == "theirs: squad\n"
 
 
-def test_editable_install_brings_one_import_name(sources, other_datasets, environment):
+def test_editable_install_has_one_import_name(sources, other_datasets, environment):
     environment.pip("install", "--no-deps", "--no-index", other_datasets)
     editable = ("install", "--no-deps", "--no-index", "--no-build-isolation")
     environment.pip(*editable, "--editable", sources, PYTHONPATH=sysconfig.get_path("purelib"))  # where setuptools is
     assert environment("-c", f"{LOAD}; {OURS}") == "theirs: squad\nyacht vifa\n"
 
 
-def test_checkout_without_links_works(sources, tmp_path):
+def test_checkout_without_symbolic_links_works(sources, tmp_path):
     copy = as_on_windows(sources, tmp_path / "clone")
     program = "import lockstep_bench.methods as methods; print(methods.__file__)"
     clean = os.environ | {"PYTHONPATH": ""}
@@ -134,7 +134,7 @@ def test_checkout_without_links_works(sources, tmp_path):
 
 
 @pytest.mark.parametrize("module", ["methods", "datasets", "leaderboards"])
-def test_commands_of_a_checkout_work(module):
+def test_module_commands_work_in_a_checkout(module):
     done = subprocess.run(
         [sys.executable, "-m", module, "--help"], cwd=ROOT, check=True, capture_output=True, text=True
     )
@@ -142,25 +142,25 @@ def test_commands_of_a_checkout_work(module):
 
 
 @pytest.mark.parametrize("statement", ["from methods.api import Method", "import bench.arrays", "import datasets"])
-def test_short_names_are_refused_with_the_long_ones(statement):
+def test_short_import_names_raise_naming_the_full_ones(statement):
     done = subprocess.run([sys.executable, "-c", statement], cwd=ROOT, capture_output=True, text=True)
     package = statement.split()[1].partition(".")[0]
     assert done.returncode == 1
     assert f"write `from lockstep_bench import {package}`" in done.stderr
 
 
-def test_commands_of_bench_are_named_by_their_places():
+def test_error_for_a_moved_command_names_its_module():
     done = subprocess.run([sys.executable, "-m", "bench.speed"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert "write `python -m benchmarks.speed`" in done.stderr
 
 
-def test_import_brings_no_torch():
+def test_importing_the_package_does_not_import_torch():
     program = "import lockstep_bench, sys; print({'torch', 'numpy', 'pandas'} & sys.modules.keys())"
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"set()\n"
 
 
-def test_version_is_the_one_of_the_project():
+def test_package_version_equals_the_projects():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     program = "import lockstep_bench; print(lockstep_bench.__version__)"
     shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

@@ -29,7 +29,7 @@ def outputs_of_member(params, number, x):
     return (hidden * r_2) @ second.reshape(4, 1) * s_2 + b_2
 
 
-def test_members_have_the_layers_of_the_paper(problem, batches, params):
+def test_batch_ensemble_layers_follow_the_paper(problem, batches, params):
     x, method = batches(1).x[0], BatchEnsemble(SIZE)
     members = method.sample(problem, params, Noise(None), 10)
     assert members.shape == (SIZE, problem.dim)
@@ -51,7 +51,7 @@ def test_update_follows_the_gradient_of_the_written_objective(problem, hparams, 
     torch.testing.assert_close(reported["objective"], objective.detach())
 
 
-def test_scales_start_as_random_signs_and_biases_as_those_of_the_network(problem):
+def test_member_scales_start_as_random_signs(problem):
     noise = LiveNoise(torch.Generator().manual_seed(0), torch.float64)
     params = BatchEnsemble(SIZE).init(problem, noise).params
     members = params[problem.dim :].reshape(SIZE, -1)
@@ -62,6 +62,6 @@ def test_scales_start_as_random_signs_and_biases_as_those_of_the_network(problem
     assert torch.equal(members[:, 16:], params[20:21].expand(SIZE, -1))
 
 
-def test_networks_of_images_are_excluded():
+def test_batch_ensemble_excludes_image_networks():
     images = Task("any", Categorical(10), preresnet_20())
     assert "multilayer perceptron" in BatchEnsemble().excludes(images)

@@ -32,7 +32,7 @@ def predictives(likelihood, y: np.ndarray, **options):
 
 @pytest.mark.parametrize("standardise", [True, False])
 @pytest.mark.parametrize("likelihood", [Gaussian((0.1, 1.0)), HeteroscedasticGaussian()], ids=lambda each: each.kind)
-def test_regression_is_the_normal_of_maximum_likelihood(likelihood, standardise):
+def test_constant_predicts_the_maximum_likelihood_gaussian(likelihood, standardise):
     y = 1000 + np.random.default_rng(0).gamma(2.0, 5.0, 60)
     for fit, predictive in zip(FITS, predictives(likelihood, y, standardise=standardise), strict=True):
         mean, sd = stats.norm.fit(y[fit.rows])
@@ -43,7 +43,7 @@ def test_regression_is_the_normal_of_maximum_likelihood(likelihood, standardise)
         assert metrics.nmll(predictive, torch.tensor(y[TEST])) == pytest.approx(expected, abs=1e-4)
 
 
-def test_parts_of_a_pass_give_the_moments_of_all(monkeypatch):
+def test_chunked_pass_gives_the_exact_target_moments(monkeypatch):
     monkeypatch.setattr(stacked_sweep, "SWEEP_NUMBERS", 14)  # parts of 7 rows
     y = np.random.default_rng(0).standard_normal(60) ** 3
     for fit, predictive in zip(FITS, predictives(Gaussian((0.1, 1.0)), y, standardise=False), strict=True):
@@ -52,20 +52,20 @@ def test_parts_of_a_pass_give_the_moments_of_all(monkeypatch):
 
 
 @pytest.mark.parametrize(("likelihood", "n_classes"), [(Bernoulli(), 2), (Categorical(4), 4)])
-def test_classes_have_their_training_frequencies(likelihood, n_classes):
+def test_class_probabilities_are_training_frequencies(likelihood, n_classes):
     y = np.random.default_rng(0).integers(0, n_classes, 60).astype(float)
     for fit, predictive in zip(FITS, predictives(likelihood, y), strict=True):
         frequencies = np.bincount(y[fit.rows].astype(int), minlength=n_classes) / len(fit.rows)
         np.testing.assert_allclose(predictive.log_probs.exp()[0], np.tile(frequencies, (len(TEST), 1)), rtol=1e-6)
 
 
-def test_unseen_classes_have_the_rule_of_succession():
+def test_unseen_classes_get_laplaces_rule_of_succession():
     y = np.r_[np.zeros(30), np.ones(17), np.full(13, 2.0)]
     predictive, _ = predictives(Categorical(3), y)
     np.testing.assert_allclose(predictive.log_probs.exp()[0, 0], np.array([31, 11, 1]) / 43, rtol=1e-6)
 
 
-def test_images_have_their_class_frequencies():
+def test_image_class_probabilities_are_training_frequencies():
     y = np.arange(60.0) % 3 // 2  # two thirds of class 0
     pixels = Data.of(np.random.default_rng(0).integers(0, 256, size=(60, 8), dtype=np.uint8), y)
     task = Task("any", Categorical(2), MLP(8, hidden=(), n_outputs=2))

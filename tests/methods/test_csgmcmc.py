@@ -32,7 +32,7 @@ def rate(number: int, cycle: int = 50) -> float:
 
 
 @pytest.mark.parametrize("number", [1, 23, 50, 51, 149])
-def test_exploration_is_sgd_with_momentum_at_cyclical_steps(problem, batches, gradient_of, number):
+def test_exploration_is_momentum_sgd_with_cyclical_steps(problem, batches, gradient_of, number):
     batch, state = batches(1), start(problem)
     after = CyclicalSGMCMC().update(problem, state, batch, Noise(torch.zeros(0)), step(number, False))
     moved = 0.9 * state.velocity + rate(number) * gradient_of(state.weights, batch) / PER_ROW
@@ -40,7 +40,7 @@ def test_exploration_is_sgd_with_momentum_at_cyclical_steps(problem, batches, gr
     assert after.kept is state.kept
 
 
-def test_sampling_is_sghmc_of_posteriors(problem, batches, log_posterior, posteriors):
+def test_sampling_equals_sghmc_of_the_package_posteriors(problem, batches, log_posterior, posteriors):
     batch, state = batches(1), start(problem)
     epsilon = (rate(45) / PER_ROW) ** 0.5
     theirs = posteriors.sghmc.build(
@@ -64,14 +64,14 @@ def test_sampling_without_momentum_is_sgld(problem, batches, gradient_of):
     torch.testing.assert_close(after.weights, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_draws_are_at_the_ends_of_cycles():
+def test_draws_are_taken_at_the_ends_of_cycles():
     plan, method = Plan(400, 10.0), CyclicalSGMCMC(draws=8)
     phases = [method.phase(number, plan) for number in range(1, 401)]
     assert [number for number, phase in enumerate(phases, 1) if phase.keeps] == [90, 100, 190, 200, 290, 300, 390, 400]
     assert [number for number, phase in enumerate(phases, 1) if phase.samples][:21] == [*range(81, 101), 181]
 
 
-def test_a_last_cycle_that_is_cut_short_keeps_as_many_draws():
+def test_truncated_last_cycle_gives_as_many_draws():
     plan, method = Plan(998, 10.0), CyclicalSGMCMC(draws=8, cycles=4, exploration=0.5)
     kept = [number for number in range(1, 999) if method.phase(number, plan).keeps]
     assert len(kept) == 8

@@ -63,7 +63,7 @@ def penalty_by_hand(method, weights, mean, sd):
 
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
+def test_update_follows_the_gradient_of_the_written_objective(name, kind):
     likelihood, k, model = LIKELIHOODS[kind]
     method = type(methods.get(name))(mc_samples=MC_SAMPLES)
     problem = problem_of(method, likelihood, lr=LR, penalty_weight=ETA)
@@ -90,7 +90,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
         torch.testing.assert_close(reported["objective"], (problem.n_train * objective).detach())
 
 
-def test_the_mean_of_the_samples_is_the_mean_output_and_points_share_their_noise():
+def test_all_points_share_one_noise_draw_per_sample():
     method = DirectUQWithPrior()
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x, n_samples = numbers(problem.dim, seed=3), numbers(6, 3, seed=1), 10
@@ -105,7 +105,7 @@ def test_the_mean_of_the_samples_is_the_mean_output_and_points_share_their_noise
     torch.testing.assert_close(alone.mean, predictive.mean[:, 4:5])
 
 
-def test_each_points_samples_have_the_variational_predictive_distribution():
+def test_output_samples_follow_the_variational_predictive_distribution():
     method, n_samples = DirectUQWithPrior(), 40001  # an odd number leaves one sample without its opposite
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x = 0.5 * numbers(problem.dim, seed=3), numbers(4, 3, seed=1)
@@ -119,7 +119,7 @@ def test_each_points_samples_have_the_variational_predictive_distribution():
     assert correlation.abs() < 0.02
 
 
-def test_all_layers_but_the_last_are_shared_and_regression_is_heteroscedastic():
+def test_mean_and_variance_share_all_but_the_last_layer():
     method = DirectUQWithPrior("fixed")
     for likelihood in (Gaussian((0.01, 1.0)), HeteroscedasticGaussian()):
         task = Task("any", likelihood, MLP(6, (50,), n_outputs=likelihood.n_outputs))
@@ -129,7 +129,7 @@ def test_all_layers_but_the_last_are_shared_and_regression_is_heteroscedastic():
     assert method.network(Task("any", Categorical(3), MLP(6, n_outputs=3))).n_outputs == 6
 
 
-def test_search_spaces():
+def test_search_spaces_have_the_papers_and_wide_ranges():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(6))
     paper, wide = DirectUQWithPrior().search_space(task), DirectUQWithPrior().wide_space(task)
     assert paper["penalty_weight"].choices == PENALTY_WEIGHTS
@@ -139,7 +139,7 @@ def test_search_spaces():
     assert set(paper) == {"lr", "penalty_weight"}
 
 
-def test_images_have_the_papers_fixed_prior_and_eta():
+def test_image_tasks_use_the_papers_fixed_prior_and_eta():
     # Appendix D: variance 0.1 on UCI, 1 on images. Section 6.1: eta 0.1 on images, but 5 with weight decay.
     images = Task("any", Categorical(10), preresnet_20())
     tabular = Task("any", Categorical(3), MLP(3, (4,), n_outputs=3))

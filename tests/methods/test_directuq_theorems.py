@@ -101,7 +101,7 @@ def test_optimum_of_theorem_4_1_is_the_exact_posterior():
         torch.testing.assert_close(gradient, torch.zeros_like(gradient), rtol=0, atol=1e-8)
 
 
-def test_theorem_4_1_needs_inputs_that_span_the_space():
+def test_theorem_4_1_requires_inputs_spanning_the_space():
     # With fewer points than inputs, variance in a direction that no point has is free in eq. 8, and costs in eq. 7.
     x = numbers(D - 1, D, seed=0)
     y, m0, s0 = targets(x, "regression"), numbers(D, seed=1), positive_definite(D, seed=2)
@@ -115,7 +115,7 @@ def test_theorem_4_1_needs_inputs_that_span_the_space():
     assert negative_elbo(*arguments, wider, m0, s0) > negative_elbo(*arguments, cov, m0, s0) + 0.1
 
 
-def test_mean_of_theorem_4_2_is_no_single_unit():
+def test_mean_in_theorem_4_2_equals_no_relu_unit():
     # E[w relu(u x)] at x = 1 and x = -1, in closed form; one unit w' relu(u' x) is 0 at one of them.
     w, u, u_sd = 0.8, 0.4, 0.5  # the spread of w does not matter, because the output is linear in it
     unit, ratio = Normal(0.0, 1.0), torch.tensor(u / u_sd, dtype=torch.float64)
@@ -161,7 +161,7 @@ def test_rademacher_complexity_is_bounded_as_in_theorem_3_3(likelihood, k, lipsc
 
 
 @pytest.mark.parametrize(("likelihood", "k", "lipschitz"), [(Bernoulli(), 1, 1.0), (Categorical(3), 3, 2**0.5)])
-def test_expected_loss_is_lipschitz_as_theorem_3_3_needs(likelihood, k, lipschitz):
+def test_expected_loss_is_lipschitz_as_theorem_3_3_requires(likelihood, k, lipschitz):
     # Its proof bounds the gradient in the mean by L_0, and in the link by L_0 L_1 with L_1 = 1 for the softplus.
     mean, link = (3 * numbers(50, k, seed=seed) for seed in (1, 2))
     y = torch.arange(50).remainder(2 if k == 1 else 3).double()

@@ -64,7 +64,7 @@ def test_ensemble_keeps_options_of_the_inner_method():
     assert VIFA().members == 1
 
 
-def test_ensemble_is_named_after_the_inner_method():
+def test_ensemble_is_named_after_its_inner_method():
     ensemble = methods.get("ensemble:vifa-lr")
     assert isinstance(ensemble, LinearVIFA)
     assert (ensemble.name, ensemble.title) == ("ensemble:vifa-lr", "Ensemble of 5 x VIFA, linear model")
@@ -85,12 +85,12 @@ NAMED = {"deep-ensemble": "map", "multiswag": "swag", "laplace-mixture": "laplac
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_named_ensembles_are_those_of_their_members(name):
+def test_named_ensemble_methods_equal_generic_ensembles(name):
     ours, theirs = (stack_of(methods.get(each), 3) for each in (f"ensemble:{NAMED[name]}", name))
     torch.testing.assert_close(ours.posterior, theirs.posterior, rtol=0, atol=0)
 
 
-def test_a_mixture_of_laplaces_pools_the_exact_posteriors_of_a_linear_model():
+def test_ensemble_of_laplace_pools_exact_linear_posteriors():
     problem = strong_prior(0)
     stack = problem.fit(methods.get("laplace-mixture"), lr=0.02, updates=1500, batch_size=len(problem.x))
     samples, exact = problem.weight_samples(stack, 20_000)[0], problem.posterior()
@@ -98,7 +98,7 @@ def test_a_mixture_of_laplaces_pools_the_exact_posteriors_of_a_linear_model():
     np.testing.assert_allclose(np.cov(samples.T), exact.covariance, atol=0.03 * exact.covariance.max())
 
 
-def test_members_of_a_deep_ensemble_differ():
+def test_members_of_a_deep_ensemble_have_different_weights():
     ours = stack_of(methods.get("deep-ensemble"), 3)
     (pooled,) = ours.predict([np.arange(15, 20)], n_samples=5)
     assert pooled.mean.shape == (5, 5)
@@ -116,6 +116,6 @@ def test_an_ensemble_of_ensembles_is_refused(name):
     ("name", "suggestion"),
     [("ensemble:mapp", "ensemble:map"), ("ensembl:vifa", "ensemble:vifa")],
 )
-def test_a_misspelt_name_gets_a_suggestion(name, suggestion):
+def test_misspelt_inner_method_gets_a_suggestion(name, suggestion):
     with pytest.raises(methods.UnknownMethod, match=f"{name!r} is unknown; did you mean {suggestion!r}"):
         methods.get(name)

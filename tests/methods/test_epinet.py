@@ -75,7 +75,7 @@ def test_update_follows_the_gradient_of_the_written_objective(problem, hparams, 
     assert after.fixed is state.fixed
 
 
-def test_draws_at_all_inputs_share_one_index(problem, batches, method):
+def test_predictions_at_all_inputs_share_the_epistemic_index(problem, batches, method):
     x, state = batches(1).x[0], method.init(problem, noise_of())
     posterior = method.finish(problem, state)
     z = noise_of(1).normal(7, 3)
@@ -101,7 +101,7 @@ def closed_form(known, prior, c, scale: float):
     return torch.tensor(exact.mean), torch.tensor(exact.covariance) @ spread
 
 
-def test_linear_objective_is_least_at_the_perturbed_posterior():
+def test_linear_objective_is_minimal_at_the_perturbed_posterior():
     known, method = correlated(0, n_rows=20, alpha=0.7, beta=2.0), Epinet(index_dim=4)
     problem, batch = linear_problem(known, scale=0.3)
     fixed = method.init(problem, noise_of()).fixed
@@ -116,7 +116,7 @@ def test_linear_objective_is_least_at_the_perturbed_posterior():
     torch.testing.assert_close(draws, mean + noise_of(1).normal(5, 4) @ spread.T)
 
 
-def test_perturbed_posterior_has_the_exact_covariance_on_average():
+def test_perturbed_solutions_have_the_exact_posterior_covariance():
     known, n_indices = correlated(0, n_rows=20, alpha=0.7, beta=2.0), 20_000
     problem, batch = linear_problem(known, scale=1.0)
     fixed = Epinet(n_indices).init(problem, noise_of()).fixed
@@ -127,7 +127,7 @@ def test_perturbed_posterior_has_the_exact_covariance_on_average():
     np.testing.assert_allclose(spread @ spread.T, exact, atol=5 * exact.max() * math.sqrt(2 / n_indices))
 
 
-def test_targets_of_classifiers_are_not_perturbed(hparams, batches, method):
+def test_classification_targets_are_not_perturbed(hparams, batches, method):
     problem = Problem(MLP(3, (4,), 3), Categorical(3), hparams, 12 * ONE, 0 * ONE, ONE)
     batch = batches(1)
     batch = batch._replace(y=torch.tensor([[0.0, 1, 2, 0, 1]]).double())
@@ -138,5 +138,5 @@ def test_targets_of_classifiers_are_not_perturbed(hparams, batches, method):
     torch.testing.assert_close(method.objective(problem, state.params, state.fixed, batch, z), expected)
 
 
-def test_networks_of_images_are_excluded():
+def test_epinet_excludes_image_networks():
     assert "multilayer perceptron" in Epinet().excludes(Task("any", Categorical(10), preresnet_20()))

@@ -27,7 +27,7 @@ def unit(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def test_kl_is_that_of_dense_gaussians(problem, hparams):
+def test_kl_equals_that_of_dense_gaussians(problem, hparams):
     params, alpha = started(problem), hparams.prior_precision
     mean, covariance = FullCovarianceVI().moments(problem, params)
     prior = MultivariateNormal(torch.zeros_like(mean), precision_matrix=alpha * torch.eye(len(mean)).double())
@@ -35,7 +35,7 @@ def test_kl_is_that_of_dense_gaussians(problem, hparams):
     torch.testing.assert_close(kl(*parts(problem.network, params), alpha), dense)
 
 
-def test_samples_have_the_moments(problem):
+def test_weight_samples_have_the_variational_mean_and_covariance(problem):
     params = started(problem)
     mean, covariance = FullCovarianceVI().moments(problem, params)
     to_sample = jacrev(lambda noise: transform(*parts(problem.network, params), noise[None])[0])(unit(problem.dim))
@@ -70,6 +70,6 @@ def test_linear_regression_recovers_the_full_covariance():
 
 
 @pytest.mark.parametrize(("n_inputs", "excluded"), [(10, False), (50, True)])
-def test_large_layers_are_excluded(n_inputs, excluded):
+def test_networks_with_large_layers_are_excluded(n_inputs, excluded):
     reason = FullCovarianceVI().excludes(Task("any", Bernoulli(), MLP(n_inputs, (50,))))
     assert ("covariance of a layer of 2,550" in (reason or "")) == excluded

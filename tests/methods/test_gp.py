@@ -34,7 +34,7 @@ def in_scikit_learn(logs, matern: bool = False) -> GaussianProcessRegressor:
 
 
 @pytest.mark.parametrize("matern", [False, True])
-def test_all_points_inducing_is_the_exact_process(matern):
+def test_gp_with_all_points_inducing_is_exact(matern):
     (x, y), (at, _) = data(40), data(15, seed=1)
     theirs = in_scikit_learn(LOGS, matern).fit(x.numpy(), y.numpy())
     assert bound(LOGS, x, y, x, matern)[0].item() == pytest.approx(theirs.log_marginal_likelihood(), abs=1e-5)
@@ -44,7 +44,7 @@ def test_all_points_inducing_is_the_exact_process(matern):
     np.testing.assert_allclose(ours[1], sd**2, rtol=1e-5)
 
 
-def test_matern_process_is_the_dense_computation_in_numpy():
+def test_matern_gp_equals_dense_numpy_computation():
     (x, y), (at, _) = ((each.numpy() for each in data(size, seed)) for size, seed in ((30, 0), (5, 1)))
     lengths, variance, noise = np.exp(LOGS[:3].numpy()), np.exp(2 * LOGS[3].item()), np.exp(LOGS[4].item())
 
@@ -71,7 +71,7 @@ def written_kernel(kernel, a, b):
 
 
 @pytest.mark.parametrize("matern", [False, True])
-def test_bound_and_gradient_are_those_written(matern):
+def test_variational_bound_and_gradient_equal_the_written_formula(matern):
     (x, y), (z, _) = data(40), data(7, seed=1)
     logs = LOGS.clone().requires_grad_()
     kernel = kernel_of(logs, matern)
@@ -85,14 +85,14 @@ def test_bound_and_gradient_are_those_written(matern):
     torch.testing.assert_close(gradient, torch.autograd.grad(written, logs)[0])
 
 
-def test_posterior_in_parts_is_that_of_all_rows(monkeypatch):
+def test_posterior_from_chunks_equals_that_of_all_rows(monkeypatch):
     (x, y), (z, _) = data(40), data(7, seed=1)
     whole = posterior_of(kernel_of(LOGS), x, y, z)
     monkeypatch.setattr(gp, "AT_ONCE", 9)
     torch.testing.assert_close(posterior_of(kernel_of(LOGS), x, y, z), whole)
 
 
-def test_predictive_given_inducing_points_is_the_dense_one():
+def test_sparse_predictive_equals_the_dense_formula():
     (x, y), (z, _), (at, _) = data(40), data(7, seed=1), data(15, seed=2)
     kernel = kernel_of(LOGS)
     inner = torch.linalg.inv(kernel(z, z) + gp.JITTER * kernel.variance * torch.eye(7))
@@ -105,7 +105,7 @@ def test_predictive_given_inducing_points_is_the_dense_one():
     torch.testing.assert_close(ours[1], variance, rtol=1e-6, atol=1e-6)
 
 
-def test_evidence_is_at_least_that_of_scikit_learn():
+def test_optimised_evidence_is_at_least_scikit_learns():
     x, y = data(60)
     posterior = GaussianProcess().fit(UNITS, x, y, 0)
     kernel = ConstantKernel(1.0, (1e-4, 1e4)) * RBF([1.0] * 3, (1e-2, 1e4)) + WhiteKernel(0.1, (1e-6, 10.0))
@@ -116,7 +116,7 @@ def test_evidence_is_at_least_that_of_scikit_learn():
     assert ours.lengthscales[2] > 3 * ours.lengthscales[0]  # the third input is irrelevant
 
 
-def test_predictions_are_in_original_units():
+def test_gp_predictions_are_in_original_units():
     x, y = data(60)
     posterior = GaussianProcess().fit(UNITS, x, y, 0)
     predictive = GaussianProcess().predict(UNITS, posterior, x, None, 1)
@@ -125,7 +125,7 @@ def test_predictions_are_in_original_units():
     torch.testing.assert_close(predictive.variance[0], 4 * variance)
 
 
-def test_repeated_inputs_count_once_as_inducing_points():
+def test_repeated_inputs_give_one_inducing_point():
     x, y = data(30)
     twice = torch.cat([x, x])
     assert len(inducing_points(twice, 30)) == 30
@@ -134,7 +134,7 @@ def test_repeated_inputs_count_once_as_inducing_points():
     assert ours.item() == pytest.approx(theirs.log_marginal_likelihood(), abs=1e-4)
 
 
-def test_large_data_use_all_allowed_inducing_points():
+def test_large_data_sets_use_all_allowed_inducing_points():
     x, y = data(80)
     posterior = GaussianProcess(inducing=10).fit(UNITS, x, y, 0)
     assert posterior.inducing.shape == (10, 3)
@@ -144,7 +144,7 @@ def test_large_data_use_all_allowed_inducing_points():
 
 
 @pytest.mark.parametrize("kind", ["constant column", "equal targets", "two rows", "no noise"])
-def test_degenerate_data_have_finite_predictions(kind):
+def test_degenerate_data_give_finite_gp_predictions(kind):
     x, y = data(2 if kind == "two rows" else 50)
     if kind == "constant column":
         x[:, 2] = 0
@@ -156,7 +156,7 @@ def test_degenerate_data_have_finite_predictions(kind):
 
 
 @pytest.mark.parametrize(("n_rows", "inducing"), [(300, 280), (300, 100), (300, 3)])
-def test_bound_of_all_rows_is_maximised(n_rows, inducing, monkeypatch):
+def test_fit_maximises_the_bound_of_all_rows(n_rows, inducing, monkeypatch):
     """The gradient of the bound over all rows vanishes, but for what L-BFGS tolerates."""
     monkeypatch.setattr(gp, "LEAST_GAIN", 1e-10)
     x, y = data(n_rows)

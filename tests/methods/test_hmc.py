@@ -18,7 +18,7 @@ from lockstep_bench.methods.problem import HParams, Problem, Sweep, Task
 ONE = torch.tensor(1.0, dtype=torch.float64)
 
 
-def test_equals_the_conjugate_posterior_of_a_linear_model():
+def test_hmc_equals_the_conjugate_linear_posterior():
     pytest.importorskip("numpyro")
     problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
     stack = problem.fit(HMC(), lr=0.1, updates=400, batch_size=10)
@@ -68,7 +68,7 @@ def posterior_of(problem: Problem, updates: int, tape: float = 0.5, method: HMC 
     return method.finish(problem, state)
 
 
-def test_the_sampler_gets_every_training_row_once_and_the_hyper_parameters_as_they_are(monkeypatch):
+def test_sampler_gets_every_training_row_once(monkeypatch):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Gaussian((0.01, 1.0)), prior_precision=0.7, noise_precision=0.3), 40)
     np.testing.assert_array_equal(sampler.asked.x, np.arange(5.0)[:, None] + [0.0, 0.5])
@@ -76,7 +76,7 @@ def test_the_sampler_gets_every_training_row_once_and_the_hyper_parameters_as_th
     assert (sampler.asked.prior_precision, sampler.asked.noise_precision, sampler.asked.y_scale) == (0.7, 0.3, 3.0)
 
 
-def test_a_likelihood_without_noise_precision(monkeypatch):
+def test_classification_passes_no_noise_precision_to_the_sampler(monkeypatch):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 40)
     assert sampler.asked.noise_precision is None
@@ -86,19 +86,19 @@ def test_a_likelihood_without_noise_precision(monkeypatch):
     ("updates", "each"),
     [(1, LEAST_TRANSITIONS // 2), (40, 20), (TRANSITIONS, TRANSITIONS // 2), (TRANSITIONS + 50, TRANSITIONS // 2)],
 )
-def test_update_is_one_transition_of_every_chain(monkeypatch, updates, each):
+def test_each_update_is_one_transition_per_chain(monkeypatch, updates, each):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli(), prior_precision=0.7), updates)
     assert (sampler.asked.chains, sampler.asked.warmup, sampler.asked.draws) == (CHAINS, each, each)
 
 
-def test_tuning_has_one_chain_of_shorter_trajectories(monkeypatch):
+def test_tuning_uses_one_chain_of_shorter_trajectories(monkeypatch):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, method=HMC().proxy())
     assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, PROXY_DEPTH)
 
 
-def test_other_seeds_give_other_noise(monkeypatch):
+def test_different_seeds_give_different_noise(monkeypatch):
     sampler, seeds = Sampler(monkeypatch), []
     for tape in (0.5, 0.5, -0.25):
         posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, tape)
@@ -107,7 +107,7 @@ def test_other_seeds_give_other_noise(monkeypatch):
 
 
 @pytest.mark.parametrize(("apart", "agree"), [(0.0, True), (5.0, False)])
-def test_diagnostics_say_whether_the_chains_agree_at_the_training_inputs(monkeypatch, apart, agree):
+def test_diagnostics_measure_chain_agreement_at_training_inputs(monkeypatch, apart, agree):
     Sampler(monkeypatch, chain=lambda number: apart * (number == 0))
     problem = problem_of(Bernoulli(), prior_precision=0.7)
     posterior = posterior_of(problem, TRANSITIONS)
@@ -119,7 +119,7 @@ def test_diagnostics_say_whether_the_chains_agree_at_the_training_inputs(monkeyp
     assert found["cut_short"] == 0.25
 
 
-def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
+def test_samples_are_evenly_spread_over_all_chains(monkeypatch):
     Sampler(monkeypatch, chain=lambda number: 100.0 * number)
     problem = problem_of(Bernoulli(), prior_precision=0.7)
     posterior = posterior_of(problem, TRANSITIONS)
@@ -131,13 +131,13 @@ def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["jax", "numpyro", "arviz_stats"])
-def test_missing_extra_excludes_every_task_with_the_remedy(monkeypatch, missing):
+def test_missing_jax_excludes_every_task_with_remedy(monkeypatch, missing):
     monkeypatch.setattr(nuts, "find_spec", lambda name: None if name == missing else name)
     reason = HMC().excludes(Task("small", Bernoulli(), MLP(3)))
     assert reason.endswith("pip install 'lockstep-bench[reference]'")
 
 
-def test_networks_it_would_take_too_long_for_are_excluded(monkeypatch):
+def test_hmc_excludes_too_large_networks(monkeypatch):
     monkeypatch.setattr(nuts, "is_installed", lambda: True)
     small, large = MLP(3, (50,)), MLP(MAX_WEIGHTS, ())
     assert HMC().excludes(Task("small", Bernoulli(), small)) is None

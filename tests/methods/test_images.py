@@ -47,7 +47,7 @@ def fitted(name: str, task: Task) -> tuple[StackedFits, np.ndarray]:
 
 
 @pytest.mark.parametrize("norm", WITHOUT)
-def test_methods_that_exclude_images_are_listed(norm):
+def test_methods_excluding_images_are_listed_exactly(norm):
     task = task_with(norm)
     found = {name for name in methods.catalogue.registry.BUILT_IN if methods.get(name).suited_to(task).excludes(task)}
     assert found == WITHOUT[norm]
@@ -59,7 +59,7 @@ def test_methods_that_exclude_images_are_listed(norm):
     + [(name, "filter-response") for name in ("slang", "inducing-ffg", "mfvi-local", "variational-laplace")],
 )
 @pytest.mark.parametrize("n_samples", [1, 6])
-def test_two_updates_make_finite_normalised_predictions(name, norm, n_samples):
+def test_image_methods_predict_finite_normalised_probabilities(name, norm, n_samples):
     stack, rows = fitted(name, task_with(norm))
     (predictive,) = stack.predict([rows], n_samples)
     assert predictive.log_probs.shape[1:] == (5, N_CLASSES)

@@ -35,7 +35,7 @@ from lockstep_bench.methods.training.optim import SGD
 METHODS = [InducingFFG, InducingFCG, InducingEnsemble]
 
 
-def test_the_kl_of_the_conditionals_is_that_of_the_dense_gaussians():
+def test_conditional_kl_equals_that_of_dense_gaussians():
     joint, scale = Joint.random(2, 2), 0.02
     mean = normal(D_OUT * D_IN)
     dense = kl_divergence(
@@ -47,14 +47,14 @@ def test_the_kl_of_the_conditionals_is_that_of_the_dense_gaussians():
     torch.testing.assert_close(method.conditional_kl(own), dense)
 
 
-def test_the_kl_of_a_factorised_u():
+def test_factorised_inducing_kl_equals_torch():
     mean, raw = normal(2, 3), normal(2, 3, seed=1)
     q = Normal(mean, 0.1 * raw.sigmoid())
     dense = kl_divergence(q, Normal(torch.zeros_like(mean), torch.ones_like(mean))).sum()
     torch.testing.assert_close(InducingFFG().inducing_kl((mean, raw)), dense)
 
 
-def test_the_kl_and_the_covariance_of_a_full_u():
+def test_full_inducing_kl_and_covariance_equal_dense():
     mean, raw = normal(2, 3), normal(21, seed=1)
     factor = lower_triangle(raw, 6)
     assert (factor.triu(1) == 0).all()
@@ -65,7 +65,7 @@ def test_the_kl_and_the_covariance_of_a_full_u():
     torch.testing.assert_close(to_sample @ to_sample.T, q.covariance_matrix)
 
 
-def test_an_ensemble_shares_its_samples_among_its_points_and_has_no_kl_on_u():
+def test_inducing_ensemble_has_no_inducing_kl():
     method, points = InducingEnsemble(), normal(5, 2, 2)
     found = method.inducing_sample((points,), None, 20)
     assert all((found == point).all((1, 2)).sum() == 4 for point in points)
@@ -83,7 +83,7 @@ def started(method: Inducing, problem: Problem) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_initial_state_equals_the_papers(method):
+def test_initial_state_equals_that_of_the_paper(method):
     method = method(size=40)
     problem = problem_of(MLP(60, (50,)))
     own = method.layers_of(problem.network, started(method, problem))[0]
@@ -95,7 +95,7 @@ def test_initial_state_equals_the_papers(method):
         assert z.std().item() == pytest.approx(40**-0.5, rel=0.1)
 
 
-def test_the_two_gaussians_start_with_the_papers_moments():
+def test_full_and_factorised_gaussians_start_as_in_paper():
     problem = problem_of(MLP(6, (50,)))
     ffg, fcg = InducingFFG(size=20), InducingFCG(size=5)
     mean, raw = ffg.layers_of(problem.network, started(ffg, problem))[0].q
@@ -105,7 +105,7 @@ def test_the_two_gaussians_start_with_the_papers_moments():
     torch.testing.assert_close(lower_triangle(raw, 25), 1e-3 * eye(25))
 
 
-def test_the_points_of_an_ensemble_start_near_one_another():
+def test_ensemble_members_start_near_one_another():
     problem = problem_of(MLP(60, (50,)))
     method = InducingEnsemble(size=40)
     (points,) = method.layers_of(problem.network, started(method, problem))[0].q
@@ -114,7 +114,7 @@ def test_the_points_of_an_ensemble_start_near_one_another():
 
 
 @pytest.mark.parametrize(("method", "cap"), [(InducingFFG, 0.03), (InducingFCG, 0.03), (InducingEnsemble, 0.1)])
-def test_lambda_and_the_standard_deviations_never_exceed_their_caps(method, cap):
+def test_lambda_and_standard_deviations_respect_their_caps(method, cap):
     method, network = method(size=2), MLP(3, ())
     params = torch.full_like(started(method, problem_of(network)), 50.0)
     (own,) = method.layers_of(network, params)
@@ -126,7 +126,7 @@ def test_lambda_and_the_standard_deviations_never_exceed_their_caps(method, cap)
 
 
 @pytest.mark.parametrize("network", [MLP(3, (4,)), ConvNet((1, 4, 4), (2, 3))], ids=["dense", "conv"])
-def test_flat_weights_have_the_conditional_moments_of_every_layer(network):
+def test_weight_samples_have_each_layers_conditional_moments(network):
     method, alpha = InducingEnsemble(size=2), torch.tensor(0.6, dtype=torch.float64)
     params = started(method, problem_of(network))
     params = params + 0.3 * normal(len(params))
@@ -168,14 +168,14 @@ def prior_covariance(method: InducingFCG, network, alpha: torch.Tensor) -> torch
 
 
 @pytest.mark.parametrize(("prior", "precisions"), [("isotropic", (1, 1)), ("fan-in", (4, 5))])
-def test_prior_of_every_weight_has_the_stated_precision(prior, precisions):
+def test_every_weights_prior_has_the_stated_precision(prior, precisions):
     network, alpha = MLP(3, (4,)), torch.tensor(5.0, dtype=torch.float64)
     covariance = prior_covariance(InducingFCG(size=3, max_scale=1.0, prior=prior), network, alpha)
     precision = torch.tensor([precisions[0]] * 16 + [precisions[1]] * 5)
     torch.testing.assert_close(covariance, torch.diag(1 / (alpha * precision)))
 
 
-def test_reference_posteriors_are_approximated_under_their_own_prior():
+def test_reference_posterior_tasks_use_the_references_prior():
     task = Task("toy", Gaussian((100.0, 100.0)), MLP(1, (50,)), has_reference=True)
     method = InducingFFG().suited_to(task)
     assert (method.prior, method.max_sd, method.n_points) == ("isotropic", 1.0, 4)
@@ -186,7 +186,7 @@ def test_reference_posteriors_are_approximated_under_their_own_prior():
     assert InducingFFG().suited_to(replace(task, has_reference=False)).prior == "fan-in"
 
 
-def test_sizes_of_either_side_can_be_given():
+def test_row_and_column_numbers_can_be_set():
     network = MLP(6, (50, 40), n_outputs=3)
 
     def sizes_of(method):
@@ -197,12 +197,12 @@ def test_sizes_of_either_side_can_be_given():
     assert sizes_of(InducingFFG(size_out=4, size_in=2)) == [(4, 2)] * 3
 
 
-def test_unknown_prior_is_refused():
+def test_unknown_prior_name_is_refused():
     with pytest.raises(ValueError, match="prior is 'flat'; it must be one of fan-in, isotropic"):
         InducingFFG(prior="flat")
 
 
-def test_caps_of_0_make_points_of_weights():
+def test_zero_caps_make_the_weights_deterministic():
     method, problem = InducingFFG(size=2, max_scale=0.0, max_sd=0.0), problem_of(MLP(3, (4,)))
     params = started(method, problem)
     first, *others = method.sample(problem, params, NoiseGauge(torch.float64), 5)
@@ -212,7 +212,7 @@ def test_caps_of_0_make_points_of_weights():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batches):
+def test_update_follows_the_gradient_of_the_objective(method, hparams, batches):
     method, problem, batch = method(size=2), problem_of(MLP(3, (4,)), hparams), batches(1)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)
@@ -238,13 +238,13 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
     torch.testing.assert_close(reported["elbo"], problem.elbo(objective(params)))
 
 
-def test_the_kl_is_annealed():
+def test_kl_weight_is_annealed():
     plan = Plan(400, 20.0)
     assert {InducingFFG().phase(update, plan) for update in (1, 400)} == {Annealing.over(plan)}
 
 
 @pytest.mark.parametrize(("method", "prior"), [(InducingFFG, 3), (InducingFCG, 3), (InducingEnsemble, 0)])
-def test_on_a_linear_model_the_mean_is_the_exact_one_under_the_methods_own_prior(method, prior):
+def test_linear_model_mean_is_exact_under_the_methods_prior(method, prior):
     # Of precision alpha d_in, and none for the means of an ensemble, which has no KL on U.
     problem = orthogonal(0)
     exact = problem._replace(alpha=problem.alpha * prior).posterior()
@@ -253,21 +253,21 @@ def test_on_a_linear_model_the_mean_is_the_exact_one_under_the_methods_own_prior
     assert (np.abs(bias) / np.sqrt(np.diag(exact.covariance))).max() < 0.1
 
 
-def test_a_resnet_18_takes_the_papers_number_of_parameters():
+def test_resnet_18_has_the_papers_number_of_parameters():
     task = Task("any", Categorical(10), ResNet())
     assert task.network.dim == 11_173_962
     method = InducingFFG().suited_to(task)
     assert len(method.init(problem_of(task.network), NoiseGauge(torch.float32)).params) == 5_352_853
 
 
-def test_ten_rows_in_the_last_layer_take_fewer_parameters():
+def test_smaller_last_inducing_matrix_saves_parameters():
     network = ResNet()
     method = InducingFFG(last_size_out=10).suited_to(Task("any", Categorical(10), network))
     assert len(method.init(problem_of(network), NoiseGauge(torch.float32)).params) == 5_321_347
 
 
 @pytest.mark.parametrize("network", [MLP(200, (200,)), preresnet_20()], ids=["no images", "too small to save any"])
-def test_other_networks_have_the_default_size(network):
+def test_networks_other_than_resnet_use_default_size(network):
     method = InducingFFG()
     assert method.suited_to(Task("any", Categorical(10), network)) is method
     assert len(method.init(problem_of(network), NoiseGauge(torch.float32)).params) <= network.dim
@@ -292,7 +292,7 @@ def of_others(network, weights: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("norm", ["batch", "filter-response"])
-def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(method, norm):
+def test_normalisation_weights_are_equal_in_all_samples(method, norm):
     method, problem = method(size=2), residual_problem(norm)
     params, network = started(method, problem), problem.network
     start = of_others(network, network.initial_weights(NoiseGauge(torch.float64)))
@@ -305,7 +305,7 @@ def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(metho
         assert torch.equal(of_others(network, one), own)
 
 
-def test_gradient_is_of_the_likelihood_only(hparams):
+def test_deterministic_weights_get_only_the_likelihood_gradient(hparams):
     method, problem = InducingFFG(size=2), residual_problem(hparams=hparams)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)
@@ -318,7 +318,7 @@ def test_gradient_is_of_the_likelihood_only(hparams):
     torch.testing.assert_close((params - after)[-len(gradient) :], hparams.lr * 12 * gradient)
 
 
-def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams, monkeypatch):
+def test_large_ensemble_members_train_sequentially(hparams, monkeypatch):
     method, problem = InducingEnsemble(size=2), residual_problem("batch", hparams)
     params = started(method, problem)
     monkeypatch.setattr(gradients, "AT_ONCE", 0)
@@ -357,7 +357,7 @@ def test_few_samples_come_from_distinct_equiprobable_members():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_inputs", [4, 13, 60])
-def test_by_default_there_are_no_more_numbers_than_weights(method, n_inputs):
+def test_default_parameter_count_is_at_most_network_weights(method, n_inputs):
     problem = problem_of(MLP(n_inputs, (50,)))
     assert len(started(method(), problem)) <= problem.dim
     m_out, m_in = method().layers_of(problem.network, started(method(), problem))[0].q[0].shape[-2:]
@@ -365,7 +365,7 @@ def test_by_default_there_are_no_more_numbers_than_weights(method, n_inputs):
     assert len(started(larger, problem)) > problem.dim
 
 
-def test_layers_take_the_memory_of_table_1():
+def test_layer_parameter_counts_follow_table_1():
     d_out, d_in, m_out, m_in = 30, 41, 5, 7
     network = MLP(d_in - 1, (), n_outputs=d_out)
     shared = d_in * m_in + d_out * m_out + (m_in + m_out + 1)  # D and lambda, which the table leaves out

@@ -12,7 +12,7 @@ from lockstep_bench.methods.problem import Step
 UPDATES = 6
 
 
-def test_updates_equal_those_of_the_authors_package(problem, hparams, batches):
+def test_ivon_updates_equal_the_authors_package(problem, hparams, batches):
     package = pytest.importorskip("ivon")
     hparams.hess_init = torch.tensor(0.8, dtype=torch.float64)
     state = IVON().init(problem, NoiseGauge(torch.float64))

@@ -98,7 +98,7 @@ def dense_ggn(problem, weights, rows):
 
 
 @every_likelihood
-def test_a_sweep_adds_up_the_ggn_of_the_rows_that_are_there(hparams, likelihood):
+def test_sweep_sums_the_ggn_over_present_rows(hparams, likelihood):
     problem = problem_of(likelihood, hparams)
     rows = rows_of(likelihood, present=torch.tensor([1, 1, 0, 1, 1, 1, 0, 1, 1], dtype=torch.float64))
     method = FullLaplace()
@@ -109,7 +109,7 @@ def test_a_sweep_adds_up_the_ggn_of_the_rows_that_are_there(hparams, likelihood)
 
 @every_method
 @every_likelihood
-def test_a_sweep_in_parts_equals_a_sweep_at_once(monkeypatch, hparams, likelihood, method):
+def test_chunked_ggn_sweep_equals_unchunked(monkeypatch, hparams, likelihood, method):
     problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
     state = start(method, problem)
     at_once = method.sweep(problem, state, rows)
@@ -121,14 +121,14 @@ def test_a_sweep_in_parts_equals_a_sweep_at_once(monkeypatch, hparams, likelihoo
 
 
 @every_likelihood
-def test_the_last_layer_has_its_block_of_the_full_matrix(hparams, likelihood):
+def test_last_layer_ggn_is_a_block_of_full_ggn(hparams, likelihood):
     problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
     last, full = (gained(method, problem, start(method, problem), rows) for method in METHODS)
     assert last.shape == (5 * likelihood.n_outputs,) * 2
     torch.testing.assert_close(last, full[-len(last) :, -len(last) :])
 
 
-def test_the_last_layer_of_a_convolutional_network(hparams):
+def test_last_layer_ggn_of_convolutional_network_is_exact(hparams):
     network = ConvNet((1, 4, 4), (2,), 3)
     problem = problem_of(Categorical(3), hparams, network)
     x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
@@ -140,7 +140,7 @@ def test_the_last_layer_of_a_convolutional_network(hparams):
     torch.testing.assert_close(found, dense_ggn(problem, state.trained.weights, rows)[-27:, -27:])
 
 
-def test_reference_rows_of_batch_normalisation_are_seen_by_every_row_and_not_counted(hparams):
+def test_batch_norm_reference_rows_do_not_enter_ggn(hparams):
     network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, n_reference=4)
     problem = problem_of(Categorical(3), hparams, network)
     x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
@@ -161,7 +161,7 @@ def test_reference_rows_of_batch_normalisation_are_seen_by_every_row_and_not_cou
 
 
 @every_method
-def test_the_precision_is_the_ggn_and_the_prior(hparams, method):
+def test_posterior_precision_is_ggn_plus_prior(hparams, method):
     problem, rows = problem_of(LIKELIHOODS[0], hparams), rows_of(LIKELIHOODS[0])
     before = start(method, problem)
     root = method.finish(problem, method.sweep(problem, before, rows)).root
@@ -180,7 +180,7 @@ def test_diverged_fit_predicts_nan_without_affecting_others(hparams):
 
 @every_method
 @every_likelihood
-def test_predictions_are_the_linearised_networks(hparams, likelihood, method):
+def test_predictions_equal_those_of_linearised_network(hparams, likelihood, method):
     problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
     state = method.sweep(problem, start(method, problem), rows)
     posterior = method.finish(problem, state)
@@ -202,7 +202,7 @@ def test_predictions_are_the_linearised_networks(hparams, likelihood, method):
 
 
 @every_method
-def test_equals_the_conjugate_posterior_of_a_linear_model(method):
+def test_laplace_equals_the_conjugate_linear_posterior(method):
     problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
     exact = problem.posterior()
     stack = problem.fit(method, lr=0.02, updates=1500, batch_size=100, seeds=(0, 1), dtype=torch.float64)
@@ -215,7 +215,7 @@ def test_equals_the_conjugate_posterior_of_a_linear_model(method):
 
 
 @every_method
-def test_rows_of_a_stack_of_unequal_folds_count_their_own_rows_only(method):
+def test_stacked_unequal_folds_use_only_own_rows(method):
     generator = np.random.default_rng(0)
     x = generator.standard_normal((30, 3))
     data = Data.of(x, np.sin(x.sum(axis=1)))
@@ -229,7 +229,7 @@ def test_rows_of_a_stack_of_unequal_folds_count_their_own_rows_only(method):
         torch.testing.assert_close(together.posterior.root[number], alone.posterior.root[0])
 
 
-def test_all_weights_of_a_large_network_are_refused():
+def test_full_laplace_refuses_large_networks():
     task = Task("large", Gaussian((0.1, 10.0)), MLP(64, (50,)))
     assert task.network.dim > MAX_UNCERTAIN
     assert "3301" in FullLaplace().excludes(task)
@@ -237,7 +237,7 @@ def test_all_weights_of_a_large_network_are_refused():
     assert FullLaplace().excludes(Task("small", Gaussian((0.1, 10.0)), MLP(13, (50,)))) is None
 
 
-def test_image_networks_have_limits_of_their_own():
+def test_last_layer_laplace_limits_image_networks():
     def reason(method, network):
         return method.excludes(Task("images", Categorical(network.n_outputs), network))
 
@@ -251,7 +251,7 @@ def test_image_networks_have_limits_of_their_own():
     assert reason(FullLaplace(), replace(tiny, norm="group")) is None
 
 
-def test_the_floor_of_the_precision_survives_single_precision():
+def test_float32_precision_keeps_the_prior_in_flat_directions():
     """A null direction of a steep GGN keeps the prior's precision, which single precision would lose."""
     hparams = HParams(prior_precision=torch.tensor(0.001), noise_precision=torch.tensor(1e4))
     scales = (torch.tensor(one) for one in (50.0, 0.0, 1.0))

@@ -112,7 +112,7 @@ def test_evidence_of_a_linear_model_is_exact(structure):
 @pytest.mark.parametrize(
     ("structure", "task"), [("full", correlated), ("kron", correlated), ("diag", orthogonal)], ids=STRUCTURES
 )
-def test_fit_of_a_linear_model_ends_at_the_largest_evidence(structure, task):
+def test_linear_model_fit_maximises_the_evidence(structure, task):
     known = task(3, n_rows=40, alpha=1.0, beta=2.0)
     problem, x, y = linear(known.x, known.y)
     posterior = MarginalLaplace(structure).fit(problem, x, y, seed=0)
@@ -129,7 +129,7 @@ def test_fit_of_a_linear_model_ends_at_the_largest_evidence(structure, task):
 
 @every_structure
 @every_likelihood
-def test_search_ends_where_the_evidence_has_no_slope(likelihood, structure):
+def test_optimised_precisions_have_zero_evidence_gradient(likelihood, structure):
     problem, (x, y, weights) = problem_of(likelihood), rows_of(likelihood)
     values = spectrum_of(structure, problem, weights, x).values
     best = best_precisions(problem, weights, values, x, y)
@@ -143,7 +143,7 @@ def test_search_ends_where_the_evidence_has_no_slope(likelihood, structure):
 
 @every_structure
 @pytest.mark.parametrize("kind", ["regression", "classification"])
-def test_evidence_equals_that_of_the_package_laplace(torchvision, kind, structure):
+def test_evidence_equals_that_of_laplace_torch(torchvision, kind, structure):
     package = pytest.importorskip("laplace")
     likelihood = Gaussian((0.01, 1.0)) if kind == "regression" else Categorical(3)
     bias = structure != "kron"  # theirs keeps the biases of a layer in a block of their own
@@ -165,7 +165,7 @@ def test_evidence_equals_that_of_the_package_laplace(torchvision, kind, structur
     torch.testing.assert_close(log_evidence(problem, weights, values, x, y, ALPHA, beta), expected.detach())
 
 
-def test_predictions_are_those_of_the_linearised_network():
+def test_predictions_equal_those_of_linearised_network():
     likelihood = Gaussian((0.01, 1.0))
     problem, (x, y, _) = problem_of(likelihood), rows_of(likelihood)
     method = MarginalLaplace("kron", updates=60)
@@ -186,7 +186,7 @@ def test_predictions_are_those_of_the_linearised_network():
     torch.testing.assert_close(reported, posterior.noise_precision / 9)
 
 
-def test_minibatches_of_many_rows_end_near_the_largest_evidence(monkeypatch):
+def test_minibatch_fit_ends_near_the_largest_evidence(monkeypatch):
     known = correlated(3, n_rows=200, alpha=1.0, beta=2.0)
     problem, x, y = linear(known.x, known.y)
     whole = MarginalLaplace().fit(problem, x, y, seed=0)
@@ -195,7 +195,7 @@ def test_minibatches_of_many_rows_end_near_the_largest_evidence(monkeypatch):
     assert float(drawn.log_evidence) == pytest.approx(float(whole.log_evidence), abs=0.01)
 
 
-def test_large_networks_are_refused():
+def test_marginal_laplace_refuses_large_networks():
     wide = Task("wide", Gaussian((0.1, 10.0)), MLP(64, (50,)))
     assert MarginalLaplace().excludes(wide) == f"its covariance would be of 3301 weights; {MAX_UNCERTAIN} are allowed"
     assert MarginalLaplace("kron").excludes(wide) is None

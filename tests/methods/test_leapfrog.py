@@ -17,7 +17,7 @@ from lockstep_bench.methods.problem import Batch, Step
 ONE = torch.tensor(1.0, dtype=torch.float64)
 
 
-def test_whole_fit_has_all_trajectories():
+def test_full_fit_runs_all_planned_trajectories():
     method = Leapfrog(training=120, warmup=10, draws=20, steps=8)
     plan = Plan(method.updates(Plan(100, 1)), 1)
     found = Counter(method.phase(update, plan) for update in range(1, plan.n_updates + 1))
@@ -32,7 +32,7 @@ def started(problem, batches, step: float):
     return method, full, state._replace(step=step * ONE)
 
 
-def test_trajectory_runs_back_to_its_start(problem, batches):
+def test_leapfrog_trajectory_is_reversible(problem, batches):
     method, full, state = started(problem, batches, 0.01)
     there = state
     for _ in range(7):
@@ -45,7 +45,7 @@ def test_trajectory_runs_back_to_its_start(problem, batches):
     assert back.momentum.tolist() == pytest.approx((-state.momentum).tolist())
 
 
-def test_energy_error_falls_with_the_square_of_the_step(problem, batches):
+def test_leapfrog_energy_error_scales_with_squared_step(problem, batches):
     problem, errors = replace(problem, network=MLP(3, ())), []  # a density without kinks
     for n_steps in (8, 16, 32):
         method, full, state = started(problem, batches, 0.16 / n_steps)
@@ -56,7 +56,7 @@ def test_energy_error_falls_with_the_square_of_the_step(problem, batches):
     assert errors[1] / errors[2] == pytest.approx(4, rel=0.2)
 
 
-def test_trajectory_that_gains_much_energy_is_rejected(problem, batches):
+def test_trajectory_with_large_energy_gain_is_rejected(problem, batches):
     method, full, state = started(problem, batches, 0.01)
     hopeless = state._replace(energy=state.energy - 1000)
     noise = LiveNoise(torch.Generator().manual_seed(1), torch.float64)
@@ -66,7 +66,7 @@ def test_trajectory_that_gains_much_energy_is_rejected(problem, batches):
     assert torch.equal(after.draws[-1], state.start.weights)
 
 
-def test_dual_averaging_finds_the_wanted_acceptance():
+def test_dual_averaging_reaches_the_target_acceptance():
     zero = 0 * ONE
     length = StepLength(zero, zero, zero, zero)
     for _ in range(2000):  # accepted with probability exp(-step): 0.8 at a step of 0.223
@@ -74,7 +74,7 @@ def test_dual_averaging_finds_the_wanted_acceptance():
     assert float(length.average.exp()) == pytest.approx(-np.log(0.8), rel=0.02)
 
 
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model():
+def test_chains_sample_the_exact_linear_posterior():
     problem = strong_prior(0, dim=3)
     fits = problem.fit(Leapfrog(warmup=100, draws=500, steps=16), 200, 10, range(4), lr=3e-3)
     draws = problem.weight_samples(fits, 4 * 500).reshape(-1, 3)

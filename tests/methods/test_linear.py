@@ -31,7 +31,7 @@ def predict(posterior, x: np.ndarray):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_bayesian_ridge_of_scikit_learn(seed):
+def test_linear_model_equals_scikit_learns_bayesian_ridge(seed):
     x, y = data(seed=seed)
     at = np.random.default_rng(9).standard_normal((20, 4))
     flat = dict.fromkeys(("alpha_1", "alpha_2", "lambda_1", "lambda_2"), 0)  # no priors of the precisions
@@ -57,13 +57,13 @@ def test_precisions_maximise_the_dense_evidence():
     np.testing.assert_allclose([ours.prior_precision, ours.noise_precision], np.exp(best), rtol=1e-4)
 
 
-def test_diagnostics_are_in_original_units():
+def test_linear_diagnostics_are_in_original_units():
     posterior = fit(*data())
     reported = Linear().diagnostics(UNITS, posterior)
     assert reported["noise_precision"] == pytest.approx(posterior.noise_precision / 4)
 
 
-def test_constant_and_repeated_columns_change_nothing():
+def test_constant_and_repeated_inputs_change_no_prediction():
     x, y = data()
     at = np.random.default_rng(9).standard_normal((20, 4))
     zeros, zeros_at = np.zeros((60, 1)), np.zeros((20, 1))
@@ -77,7 +77,7 @@ def test_constant_and_repeated_columns_change_nothing():
     )
 
 
-def test_linear_targets_are_found_exactly():
+def test_noise_free_linear_targets_are_fitted_exactly():
     x, y = data(noise=0.0)
     posterior = fit(x, y)
     np.testing.assert_allclose(posterior.mean, [1.0, -0.5, 0.1, 0.0], atol=1e-8)
@@ -86,7 +86,7 @@ def test_linear_targets_are_found_exactly():
     assert 0 < predictive.variance.min() < predictive.variance.max() < 1e-8
 
 
-def test_little_noise_has_the_limits_of_the_evidence():
+def test_small_noise_gives_least_squares_limits():
     """With a weak prior, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
     x, y = data(noise=1e-3)
     posterior, (weights, squares, *_) = fit(x, y), np.linalg.lstsq(x, y)
@@ -95,7 +95,7 @@ def test_little_noise_has_the_limits_of_the_evidence():
 
 
 @pytest.mark.parametrize(("n_rows", "scale"), [(3, 1.0), (60, 0.0)])
-def test_few_rows_and_equal_targets_are_finite(n_rows, scale):
+def test_few_rows_and_constant_targets_give_finite_predictions(n_rows, scale):
     x, y = data(n=n_rows)
     predictive = predict(fit(x, scale * y), x)
     assert predictive.mean.isfinite().all()

@@ -52,13 +52,13 @@ def fitted(name: str, x, y, seed: int = 0, **hparams: float):
     return method, problem, method.fit(problem, x, y, seed)
 
 
-def test_they_are_one_family_without_a_rank():
+def test_library_baselines_form_one_unranked_family():
     assert {name for name, row in rows().items() if row.family == "lines"} == PACKAGES.keys()
     assert PACKAGES.keys() < set(methods.UNRANKED)
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
+def test_missing_library_error_names_the_install_command(name, monkeypatch):
     monkeypatch.setitem(sys.modules, PACKAGES[name], None)
     method = methods.get(name)
     wanted = "'lockstep-bench[lines]'" if name not in ("tabpfn", "tabicl") else name
@@ -67,7 +67,7 @@ def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
     assert method.excludes(replace(TASK, likelihood=Bernoulli())) == "no bernoulli likelihood"
 
 
-def test_listing_and_excluding_import_no_package():
+def test_listing_baselines_imports_no_library():
     code = (
         "import sys; from lockstep_bench import methods; from lockstep_bench.methods.api import MLP, Gaussian, Task; "
         f"task, lines = Task('tiny', Gaussian((0.1, 10.0)), MLP(3)), [methods.get(name) for name in {list(PACKAGES)}]; "
@@ -77,7 +77,7 @@ def test_listing_and_excluding_import_no_package():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_ngboost_has_the_likelihood_of_its_normal_distributions():
+def test_ngboost_nll_equals_that_of_its_gaussians():
     (x, y), (at, targets) = data(60), data(20, seed=1)
     method, problem, model = fitted("ngboost", x, y, learning_rate=0.1, n_estimators=20, max_depth=3)
     predictive = method.predict(problem, model, at, None, 1)
@@ -88,7 +88,7 @@ def test_ngboost_has_the_likelihood_of_its_normal_distributions():
     assert np.std(scale) > 0  # it is predicted, too
 
 
-def test_ngboost_without_informative_inputs_is_the_normal_of_the_targets():
+def test_ngboost_without_information_predicts_target_gaussian():
     _, y = data(60)
     x = torch.zeros(60, 3, dtype=torch.float64)
     method, problem, model = fitted("ngboost", x, y, learning_rate=0.1, n_estimators=5, max_depth=3)
@@ -97,7 +97,7 @@ def test_ngboost_without_informative_inputs_is_the_normal_of_the_targets():
     torch.testing.assert_close(predictive.variance[0], (4 * y.var(correction=0)).expand(60))
 
 
-def test_lightgbm_without_splits_has_the_quantiles_of_the_targets():
+def test_lightgbm_without_splits_predicts_target_quantiles():
     x, y = data(60)
     space = {"learning_rate": 0.1, "n_estimators": 3, "num_leaves": 8, "min_child_samples": 40}
     method, problem, model = fitted("lightgbm", x, y, **space)
@@ -106,7 +106,7 @@ def test_lightgbm_without_splits_has_the_quantiles_of_the_targets():
     np.testing.assert_allclose(predictive.values[0], [wanted, wanted], rtol=1e-6)
 
 
-def test_lightgbm_lowers_the_pinball_loss_of_each_level():
+def test_lightgbm_reduces_pinball_loss_at_each_level():
     (x, y), (at, targets) = data(400), data(400, seed=1)
     space = {"learning_rate": 0.1, "n_estimators": 50, "num_leaves": 8, "min_child_samples": 10}
     method, problem, model = fitted("lightgbm", x, y, **space)
@@ -120,7 +120,7 @@ def test_lightgbm_lowers_the_pinball_loss_of_each_level():
     assert (pinball(predictive.values[0].numpy()) < 0.9 * pinball(np.quantile(targets, levels))).all()
 
 
-def test_quantile_forest_has_the_quantiles_of_the_weights_of_its_leaves():
+def test_quantile_forest_quantiles_follow_leaf_weights():
     (x, y), (at, _) = data(150), data(10, seed=1)
     method, problem, forest = fitted("quantile-forest", x, y, min_samples_leaf=5, max_features=0.5)
     predictive = method.predict(problem, forest, at, None, 1)
@@ -162,7 +162,7 @@ def test_conformal_levels_are_exact_on_exchangeable_rows():
 
 
 @pytest.mark.parametrize("n", [20, 156, 1000])
-def test_conformal_distribution_has_the_residuals_of_unseen_rows(n):
+def test_conformal_distribution_uses_held_out_residuals(n):
     x, y = data(n)
     method, problem, posterior = fitted("conformal-ridge", x, y, alpha=1.0)
     regression = posterior.regression

@@ -19,7 +19,7 @@ from lockstep_bench.methods.training.optim import SGD
 
 
 @pytest.mark.parametrize("method", [MAP(), methods.get("deep-ensemble")], ids=lambda method: method.name)
-def test_finds_the_ridge_solution_of_a_linear_model(method):
+def test_map_finds_the_ridge_solution(method):
     problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
     ridge = Ridge(alpha=problem.alpha / problem.beta, fit_intercept=False).fit(problem.x, problem.y)
     stack = problem.fit(method, lr=0.02, updates=1500, batch_size=100)
@@ -42,7 +42,7 @@ def test_clipped_update_follows_the_clipped_gradient():
     torch.testing.assert_close(after.weights, weights - 0.1 * 10 * gradient / gradient.norm())
 
 
-def test_members_start_apart_and_are_pooled_equally():
+def test_ensemble_members_start_differently_and_pool_equally():
     problem = correlated(seed=2)
     stack = problem.fit(methods.get("deep-ensemble"), lr=0.001, updates=1, batch_size=10, seeds=(0, 1))
     weights = stack.posterior

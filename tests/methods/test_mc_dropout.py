@@ -41,7 +41,7 @@ def masked_network(weights, x, masks, rate):
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.4])
-def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hparams, batches, rate):
+def test_update_uses_a_separate_mask_per_example(problem, hparams, batches, rate):
     batch, weights = batches(1), (0.5 * numbers(problem.dim, seed=3)).requires_grad_()
     tape = numbers(5 * 7, seed=4)
     zeros = ndtr(tape) > 1 - rate
@@ -57,7 +57,7 @@ def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hpa
     torch.testing.assert_close(after.weights, (weights - hparams.lr * gradient).detach())
 
 
-def test_samples_are_the_masked_networks_with_their_probabilities(problem, hparams):
+def test_samples_follow_the_enumerated_mask_probabilities(problem, hparams):
     rate, n_samples = 0.3, 40000
     weights, x = numbers(problem.dim, seed=3), numbers(2, 3, seed=1)
     masks = torch.tensor(list(product((0.0, 1.0), repeat=7)), dtype=torch.float64)
@@ -86,7 +86,7 @@ def test_dropout_rate_zero_equals_map(problem, batches):
     torch.testing.assert_close(predictive.mean, problem.predictive(weights.expand(10, -1), x).mean)
 
 
-def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
+def test_penalty_is_expected_squared_sampled_weights(problem):
     rate, weights = 0.3, numbers(problem.dim, seed=3)
     first, first_bias, last, last_bias = weights.split([12, 4, 4, 1])
     masks = torch.tensor(list(product((0.0, 1.0), repeat=7)), dtype=torch.float64)
@@ -99,7 +99,7 @@ def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
     torch.testing.assert_close(expected_square(problem, weights, rate), expected)
 
 
-def test_linear_model_gives_the_ridge_solution_of_dropout():
+def test_linear_dropout_gives_its_closed_form_ridge_solution():
     # Dropping inputs adds r / (1 - r) beta sum_n x_nj^2 to weight j's own precision (Wager et al. 2013).
     problem, rate = correlated(seed=1, n_rows=100, alpha=1.0, beta=1.0), 0.2
     own = problem.alpha / (1 - rate) + rate / (1 - rate) * problem.beta * (problem.x**2).sum(0)
@@ -114,7 +114,7 @@ def test_linear_model_gives_the_ridge_solution_of_dropout():
     assert np.abs(ridge - expected).max() > 0.1 * np.abs(expected).max()  # so that the bound above can tell
 
 
-def test_masks_of_an_image_are_shared_by_points_and_not_by_samples():
+def test_dropout_masks_differ_by_sample_not_by_image():
     problem = Problem(ConvNet((1, 4, 4), (2,), n_outputs=3), Categorical(3), HALF, 12 * ONE, 0 * ONE, ONE)
     weights, x = numbers(problem.dim, seed=3), numbers(1, 16, seed=1).expand(4, -1)
     length = 6 * (16 + 8)
@@ -131,7 +131,7 @@ def residual_problem(norm: str) -> Problem:
 
 
 @pytest.mark.parametrize("norm", ["batch", "filter-response"])
-def test_only_inputs_of_matrix_layers_are_dropped(norm):
+def test_only_inputs_of_linear_and_convolutional_layers_are_dropped(norm):
     problem = residual_problem(norm)
     weights, gauge = problem.initial_weights(NoiseGauge(torch.float64)), NoiseGauge(torch.float64)
     MCDropout().predict(problem, weights, numbers(5, 32), gauge, 1)
@@ -146,7 +146,7 @@ def pairs_of(problem, weights):
     return zip(problem.network.layers, problem.network.split(weights), strict=True)
 
 
-def test_samples_do_not_share_the_statistics_of_batch_normalisation():
+def test_samples_have_separate_batch_norm_statistics():
     problem = residual_problem("batch")
     gauge = NoiseGauge(torch.float64)
     weights, x = problem.initial_weights(gauge), numbers(5, 32)
@@ -159,7 +159,7 @@ def test_samples_do_not_share_the_statistics_of_batch_normalisation():
     assert (together[0] - together[1]).abs().min() > 0
 
 
-def test_the_wide_space_reaches_the_usual_rates():
+def test_wide_search_space_includes_dropout_rate_one_half():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert MCDropout().search_space(task)["dropout_rate"].choices == (0.005, 0.01, 0.05, 0.1)
     assert MCDropout().wide_space(task)["dropout_rate"].high == 0.5

@@ -36,7 +36,7 @@ def problem_of(method) -> Problem:
     return Problem(method.network(TASK), method.likelihood(TASK), hparams, N_TRAIN * one, 2 * one, 3 * one)
 
 
-def test_nll_equals_scipys_mixture():
+def test_mixture_density_nll_equals_scipy():
     outputs, y = 2 * numbers(SIZE, 3 * K), numbers(SIZE, seed=1)
     logits, means, log_variances = outputs.numpy().reshape(SIZE, 3, K).transpose(1, 0, 2)
     density = stats.norm.pdf(y.numpy()[:, None], means, np.exp(log_variances / 2))
@@ -67,7 +67,7 @@ def test_one_component_is_heteroscedastic_regression():
     torch.testing.assert_close(mixture.losses(problem, weights, x, y, Noise(None)), nll)
 
 
-def test_predictive_is_the_density_in_original_units():
+def test_mixture_predictive_is_in_original_units():
     method = MixtureDensityNetwork(components=K)
     problem, x, y = problem_of(method), numbers(6, 3, seed=1), numbers(6)
     weights = numbers(problem.dim, seed=3)
@@ -77,14 +77,14 @@ def test_predictive_is_the_density_in_original_units():
     torch.testing.assert_close(-metrics.log_density(predictive, 2 + 3 * y), nll + math.log(3))
 
 
-def test_variances_stay_in_their_range():
+def test_component_variances_stay_within_bounds():
     outputs = torch.tensor([[0.0, 0.0, 1.0, 2.0, -1e6, 1e6]], dtype=torch.float64)
     mixture = Mixture.of(outputs)
     assert mixture.log_variance.tolist() == [[-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE]]
     assert bool(mixture.nll(torch.tensor([1e3]).double()).isfinite())
 
 
-def test_two_modes_are_learned_where_one_gaussian_cannot():
+def test_two_component_network_learns_bimodal_targets():
     # y is x or -x, each with probability 1/2, and noise of sd 0.1: no Gaussian has such a density.
     generator, n = np.random.default_rng(0), 1200
     x = generator.uniform(1, 2, (n, 1))
@@ -104,6 +104,6 @@ def test_two_modes_are_learned_where_one_gaussian_cannot():
     assert found["beta-nll"] > true + 1
 
 
-def test_number_of_components_is_an_option():
+def test_number_of_components_is_a_method_option():
     assert methods.get("mdn(components=2)").network(TASK).n_outputs == 6
     assert methods.get("mdn").network(TASK).n_outputs == 15

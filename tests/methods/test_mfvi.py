@@ -44,7 +44,7 @@ def gradients(method, problem, params, batch, tapes):
 
 
 @pytest.mark.parametrize("tempering", [1.0, 0.2])
-def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, batches, tempering):
+def test_update_follows_the_gradient_of_negative_elbo(problem, hparams, batches, tempering):
     params, batch = start(problem.dim), batches(1)
     unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
@@ -59,7 +59,7 @@ def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, b
 
 
 @pytest.mark.parametrize("name", ["mfvi", "mfvi-local", "vifa", "variational-laplace"])
-def test_mean_network_predicts_with_the_posterior_mean(problem, name):
+def test_mean_variant_predicts_with_the_posterior_mean(problem, name):
     given, plain = methods.get(f"{name}(mean_network=true)"), methods.get(name)
     gauge = NoiseGauge(torch.float64)
     posterior = plain.finish(problem, plain.init(problem, gauge))
@@ -84,7 +84,7 @@ def image_problem(network, hparams) -> tuple[Problem, Batch]:
 
 
 @pytest.mark.parametrize("kind", ["dense", *IMAGE_NETWORKS])
-def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(problem, hparams, batches, kind):
+def test_local_reparameterisation_is_unbiased_with_less_variance(problem, hparams, batches, kind):
     problem, batch = (problem, batches(1)) if kind == "dense" else image_problem(IMAGE_NETWORKS[kind], hparams)
     n_samples = 4000 if kind == "residual" else 20000
     generator = torch.Generator().manual_seed(3)
@@ -100,7 +100,7 @@ def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(pr
     assert local.var(0).sum() < 0.8 * plain.var(0).sum()
 
 
-def test_the_local_estimator_survives_an_output_without_variance(hparams):
+def test_local_reparameterisation_survives_zero_output_variance(hparams):
     one = torch.tensor(1.0, dtype=torch.float64)
     problem = Problem(MLP(2, hidden=(), bias=False), Gaussian((0.01, 1.0)), hparams, 4 * one, 0 * one, one)
     batch = Batch(torch.zeros(1, 3, 2).double(), torch.ones(1, 3).double())
@@ -132,7 +132,7 @@ def test_fixed_prior_with_eta_is_tempered_vi(problem, hparams, batches, eta):
     torch.testing.assert_close(found, gradients(MeanFieldVI(tempering=eta), *arguments))
 
 
-def test_several_samples_average_their_gradients(problem, batches):
+def test_several_weight_samples_average_their_gradients(problem, batches):
     unit = torch.randn(3, problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     arguments = problem, start(problem.dim), batches(1)
     (found,) = gradients(MeanFieldVI(mc_samples=3), *arguments, unit.reshape(1, -1))
@@ -140,7 +140,7 @@ def test_several_samples_average_their_gradients(problem, batches):
 
 
 @pytest.mark.parametrize("eta", [0.1, 1.0, 10.0])
-def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(eta):
+def test_inferred_prior_mean_gives_known_linear_posterior(eta):
     # N times the NLL plus eta times eq. 12: the mean is ridge's with precision eta shrinkage / gamma, the variances are
     # eta over the curvature eta / gamma + beta sum x^2.
     method = CollapsedMeanFieldVI()
@@ -156,7 +156,7 @@ def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(et
 
 
 @pytest.mark.parametrize("method", [methods.get("mfvi-mv"), methods.get("mfvi-eb")], ids=lambda one: one.name)
-def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
+def test_each_prior_variant_descends_its_own_penalty(method, problem, hparams, batches):
     params, batch = start(problem.dim), batches(1)
     unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     hparams.penalty_weight = torch.tensor(3.0, dtype=torch.float64)
@@ -177,7 +177,7 @@ def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
     torch.testing.assert_close(found, grad(objective)(params))
 
 
-def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem, hparams):
+def test_empirical_bayes_has_one_variance_per_weight_tensor(problem, hparams):
     hparams.penalty_weight = torch.tensor(1.0, dtype=torch.float64)
     mean, log_sd = start(problem.dim)
     found = methods.get("mfvi-eb").divergence(problem, mean, log_sd)
@@ -185,7 +185,7 @@ def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem,
     torch.testing.assert_close(found, sum(EmpiricalBayes().penalty(*pair) for pair in pieces))
 
 
-def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(problem, hparams, batches):
+def test_annealing_weights_the_kl_and_caps_variances(problem, hparams, batches):
     cap, lr = 0.3, hparams.lr
     params, batch = start(problem.dim), batches(1)
     unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -213,7 +213,7 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
     ("name", "prior_sd"),
     [("mfvi", 0.7**-0.5), ("mfvi-local", 0.7**-0.5), ("mfvi-mv", 0.05**0.5), ("mfvi-eb", 0.05**0.5)],
 )
-def test_on_images_log_sd_starts_three_below_the_priors(name, prior_sd, problem):
+def test_image_log_sd_starts_three_below_the_priors(name, prior_sd, problem):
     method = methods.get(name)
     suited = method.suited_to(Task("any", Categorical(10), preresnet_20()))
     assert (type(suited), suited.max_sd, suited.annealed) == (type(method), None, False)
@@ -222,7 +222,7 @@ def test_on_images_log_sd_starts_three_below_the_priors(name, prior_sd, problem)
     assert method.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is method
 
 
-def test_on_images_log_sd_has_ten_times_the_learning_rate(problem, batches):
+def test_image_log_sd_learns_ten_times_faster(problem, batches):
     plain = MeanFieldVI()
     suited = plain.suited_to(Task("any", Categorical(10), preresnet_20()))
     params, batch = start(problem.dim), batches(1)
@@ -231,14 +231,14 @@ def test_on_images_log_sd_has_ten_times_the_learning_rate(problem, batches):
     torch.testing.assert_close(moved, expected * torch.tensor([[1.0], [10.0]], dtype=torch.float64))
 
 
-def test_fixed_prior_has_the_papers_variances():
+def test_fixed_prior_uses_the_papers_variances():
     # Wei and Khardon, appendix D: 0.1 on UCI, 0.05 on images.
     images, tabular = Task("any", Categorical(10), preresnet_20()), Task("any", Categorical(3), MLP(3, n_outputs=3))
     assert CollapsedMeanFieldVI("fixed").suited_to(images).prior == Fixed(0.05)
     assert CollapsedMeanFieldVI("fixed").suited_to(tabular).prior == Fixed(0.1)
 
 
-def test_the_penalty_is_weighted_as_in_the_paper():
+def test_penalty_weight_has_the_papers_search_range():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     method = CollapsedMeanFieldVI()
     assert method.search_space(task)["penalty_weight"].choices == PENALTY_WEIGHTS
@@ -247,7 +247,7 @@ def test_the_penalty_is_weighted_as_in_the_paper():
     assert "prior_precision" not in method.search_space(task)
 
 
-def test_diagnostics_report_the_divergence_per_example(problem, hparams):
+def test_diagnostics_report_the_kl_per_example(problem, hparams):
     params = start(problem.dim)
     mean, sd = params[0], params[1].exp()
     kl = kl_divergence(Normal(mean, sd), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum() / 12

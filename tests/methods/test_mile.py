@@ -20,7 +20,7 @@ def stages(method: MILE, n_updates: int) -> Counter:
     return Counter(method.phase(update, plan).stage for update in range(1, n_updates + 1))
 
 
-def test_whole_fit_has_the_published_stages():
+def test_full_length_fit_has_the_published_stages():
     method = MILE(training=1200, warmup=100, draws=250, thinning=10)
     n_updates = method.updates(Plan(200, 1))
     assert n_updates == 1200 + 1 + 100 + 2500
@@ -28,7 +28,7 @@ def test_whole_fit_has_the_published_stages():
 
 
 @pytest.mark.parametrize("epochs", [1, 10, 99])
-def test_short_protocols_shorten_every_stage(epochs):
+def test_shorter_training_shortens_every_stage(epochs):
     method = MILE()
     n_updates = method.updates(Plan(epochs, 1))
     found = stages(method, n_updates)
@@ -37,7 +37,7 @@ def test_short_protocols_shorten_every_stage(epochs):
     assert sum(found.values()) == n_updates
 
 
-def test_spread_of_the_weights_is_measured_in_the_last_ninth_of_tuning():
+def test_weight_spread_is_measured_late_in_tuning():
     phase = MILE(warmup=1000).phase(1300, Plan(MILE(warmup=1000).updates(Plan(100, 1)), 1))
     assert phase == Phase("tune", first=1202, middle=2002, last=2101)
 
@@ -64,7 +64,7 @@ def held_out_nll(problem, batch, weights) -> float:
     return float(problem.nll(weights, Batch(batch.x[:, 10:], batch.y[:, 10:])))
 
 
-def test_first_update_is_adam_on_the_rows_that_are_not_held_out(problem, full):
+def test_first_update_is_adam_on_training_rows(problem, full):
     state, _ = trained(problem, full, 1)
     method = MILE(draws=5)
     before = method.init(problem, LiveNoise(torch.Generator().manual_seed(0), torch.float64)).chain.weights
@@ -74,7 +74,7 @@ def test_first_update_is_adam_on_the_rows_that_are_not_held_out(problem, full):
     assert state.chain.weights.tolist() == pytest.approx(expected.tolist(), abs=1e-7)
 
 
-def test_best_weights_are_those_before_the_held_out_nll_stops_falling(problem, full):
+def test_early_stopping_keeps_the_best_held_out_weights(problem, full):
     state, path = trained(problem, full, 400)
     scores = [held_out_nll(problem, full, weights) for weights in path]
     best, waited, at = np.inf, 0, 0
@@ -87,7 +87,7 @@ def test_best_weights_are_those_before_the_held_out_nll_stops_falling(problem, f
     assert torch.equal(state.best, path[at])
 
 
-def test_padding_changes_nothing(problem, full):
+def test_padded_rows_do_not_affect_mile(problem, full):
     padded = Batch(
         torch.cat([full.x, 100 + full.x[:, :3]], dim=1),
         torch.cat([full.y, full.y[:, :3]], dim=1),
@@ -100,7 +100,7 @@ def test_padding_changes_nothing(problem, full):
 
 
 @pytest.mark.parametrize(("options", "error"), [({}, 0.16), ({"first_error": 5e-4, "last_error": 5e-4}, 0.05)])
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model(options, error):
+def test_chains_sample_the_exact_linear_posterior(options, error):
     """The published energy error leaves a bias in three dimensions, which smaller steps take away."""
     problem = strong_prior(0, dim=3)
     fits = problem.fit(MILE(warmup=1000, draws=1000, thinning=20, **options), 200, 10, range(4), lr=3e-3)

@@ -34,7 +34,7 @@ TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(8,)))
 
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in WITHOUT])
-def test_trained_methods_report_one_objective(name):
+def test_each_trained_method_reports_one_objective(name):
     method = methods.get(name)
     x = np.random.default_rng(0).standard_normal((20, 3))
     hparams = Centred(method.search_space(TASK)).best().hparams

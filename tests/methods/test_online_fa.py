@@ -29,7 +29,7 @@ def trained(method, problem, batches, plan: Plan):
     return method.finish(problem, state), torch.stack(iterates).numpy(), phases
 
 
-def test_the_em_posterior_has_the_mean_and_covariance_of_every_iterate_since_burn_in(problem, hparams, batches):
+def test_em_posterior_matches_moments_of_iterates(problem, hparams, batches):
     posterior, iterates, _ = trained(OnlineEM(), problem, batches, Plan(1200, 3.0))
     used = iterates[600:]
     covariance = np.cov(used.T, bias=True)
@@ -38,7 +38,7 @@ def test_the_em_posterior_has_the_mean_and_covariance_of_every_iterate_since_bur
     assert relative_distance(np.diag(np.diag(covariance)), covariance) > 0.5
 
 
-def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, hparams, batches):
+def test_sga_posterior_misses_the_iterates_covariance(problem, hparams, batches):
     posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(1200, 3.0))
     used = iterates[600:]
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
@@ -49,7 +49,7 @@ def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, 
 
 
 @pytest.mark.parametrize(("algorithm", "distance"), [("em", 0.776), ("sga", 7.850)])
-def test_plain_algorithms_miss_the_covariance_of_short_trajectories(problem, hparams, batches, algorithm, distance):
+def test_plain_online_fa_misses_covariance_on_short_trajectories(problem, hparams, batches, algorithm, distance):
     # Regression test: numbers of these runs, in float64. tests/methods/maths has the algorithms against exact ones.
     posterior, iterates, _ = trained(PlainOnlineFactorAnalysis(5, algorithm), problem, batches, Plan(1200, 3.0))
     covariance = np.cov(iterates[600:].T, bias=True)
@@ -71,7 +71,7 @@ def test_sga_update_is_a_preconditioned_gradient_step(problem, hparams, batches)
     torch.testing.assert_close(after.estimator.log_variance, log_variance + GRADIENT_LR * slopes[1])
 
 
-def test_phases_are_burn_in_averaging_learning():
+def test_phases_are_burn_in_averaging_and_learning():
     def lengths(method, n_updates: int) -> list[int]:
         phases = [method.phase(update, Plan(n_updates, 1.0)) for update in range(1, n_updates + 1)]
         assert phases == sorted(phases, key=["follow", "average", "learn"].index)
@@ -112,7 +112,7 @@ def after_algorithm(algorithm: str, iterates: np.ndarray, factors: np.ndarray, w
 
 
 @pytest.mark.parametrize("algorithm", ["em", "sga"])
-def test_plain_methods_are_the_written_algorithms(problem, hparams, batches, algorithm):
+def test_plain_online_fa_equals_the_thesis_algorithms(problem, hparams, batches, algorithm):
     method = PlainOnlineFactorAnalysis(3, algorithm)
     posterior, iterates, phases = trained(method, problem, batches, Plan(120, 3.0))
     assert (phases.index("average"), phases.index("learn")) == (60, 90)
@@ -142,14 +142,14 @@ def late_moments(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.average((weights - mean) ** 2, axis=0, weights=counts)
 
 
-def test_em_starts_at_the_variance_of_all_weights_about_a_running_mean(problem, hparams, batches):
+def test_em_starts_at_the_pooled_weight_variance(problem, hparams, batches):
     state, weights = followed(OnlineEM(4), problem, batches, 40)
     mean, variance = late_moments(weights)
     np.testing.assert_allclose(state.averages.mean.numpy(), mean)
     np.testing.assert_allclose(state.variance, variance.mean())
 
 
-def test_em_is_algorithm_2_without_a_copy_of_f_and_psi(problem, hparams, batches):
+def test_em_equals_algorithm_2_without_extra_copy(problem, hparams, batches):
     method, plan = OnlineEM(3), Plan(60, 3.0)
     posterior, iterates, _ = trained(method, problem, batches, plan)
     state, weights = followed(method, problem, batches, 30, of=60)
@@ -162,7 +162,7 @@ def test_em_is_algorithm_2_without_a_copy_of_f_and_psi(problem, hparams, batches
     torch.testing.assert_close(posterior, thesis.averages.expanded())
 
 
-def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, batches):
+def test_gradient_ascent_starts_at_per_weight_variances(problem, hparams, batches):
     state, weights = followed(OnlineSGA(4), problem, batches, 40)
     mean, variance = late_moments(weights)
     assert (variance > MIN_SHARE * variance.mean()).all()
@@ -192,13 +192,13 @@ def test_constant_weight_has_a_small_positive_variance(problem, hparams, batches
 
 @pytest.mark.parametrize("method", [OnlineEM(), OnlineSGA()], ids=lambda method: method.name)
 @pytest.mark.parametrize("n_updates", [1, 2, 3, 5])
-def test_the_shortest_trainings_leave_finite_numbers(problem, hparams, batches, method, n_updates):
+def test_shortest_trainings_give_finite_posteriors(problem, hparams, batches, method, n_updates):
     posterior, *_ = trained(method, problem, batches, Plan(n_updates, 1.0))
     assert all(part.isfinite().all() for part in posterior)
     assert (posterior.variance >= 0).all()
 
 
-def test_a_network_smaller_than_k_has_as_many_factors_as_weights(problem):
+def test_number_of_factors_is_at_most_the_weights(problem):
     noise = numbers(problem.dim * (problem.dim + 1))
     assert OnlineEM(100).init(problem, Noise(noise)).averages.cross.shape == (problem.dim, problem.dim)
     assert OnlineSGA(100).init(problem, Noise(noise)).estimator.factors.shape == (problem.dim, problem.dim)

@@ -22,7 +22,7 @@ def log_posterior(problem, hparams, weights, batch):
 
 
 @pytest.mark.parametrize("method", [SVGD(4), RepulsiveEnsemble(4)], ids=lambda method: method.name)
-def test_update_follows_the_published_direction(method, problem, hparams, batches):
+def test_svgd_update_follows_the_published_direction(method, problem, hparams, batches):
     batch, noise = batches(1), LiveNoise(torch.Generator().manual_seed(0), torch.float64)
     particles = method.init(problem, noise).particles
     pairs = [(a - b).norm() for number, a in enumerate(particles) for b in particles[:number]]
@@ -47,7 +47,7 @@ def test_update_follows_the_published_direction(method, problem, hparams, batche
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 190])
-def test_median_equals_numpys(count):
+def test_kernel_bandwidth_median_equals_numpy(count):
     numbers = torch.randn(count, generator=torch.Generator().manual_seed(count), dtype=torch.float64)
     assert float(median_of(numbers)) == np.median(numbers)
     ties = (2 * numbers).round()
@@ -85,7 +85,7 @@ def test_svgd_of_one_weight_has_the_posterior_variance():
     assert samples.var() == pytest.approx(exact.covariance[0, 0], rel=0.1)
 
 
-def test_estimated_density_of_a_repulsive_ensemble_has_the_posteriors_score():
+def test_repulsive_ensembles_density_has_the_posterior_score():
     # Where kde-WGD rests, the gradient of log sum_j k(theta, theta_j) at each particle is that of the posterior.
     problem = strong_prior(0)
     stack = problem.fit(RepulsiveEnsemble(6), lr=0.003, updates=6000, batch_size=len(problem.x))

@@ -10,7 +10,7 @@ from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.mlp import MLP
 
 
-def test_given_weights_take_the_place_of_all_but_the_last_layers(problem):
+def test_pretrained_weights_initialise_all_but_last_layer(problem):
     body = torch.arange(16.0, dtype=torch.float64)  # 3 inputs and a bias, to 4 units
     tapes = torch.randn(3, problem.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     given = replace(problem, start=body)
@@ -20,13 +20,13 @@ def test_given_weights_take_the_place_of_all_but_the_last_layers(problem):
     assert torch.equal(found[:, 16:], own[:, 16:])
 
 
-def test_weights_load_for_any_number_of_outputs(problem):
+def test_pretrained_weights_load_for_any_output_number(problem):
     two_headed = replace(problem, network=MLP(3, (4,), n_outputs=2), start=torch.ones(16, dtype=torch.float64))
     found = two_headed.initial_weights(Noise(torch.zeros(two_headed.dim, dtype=torch.float64)))
     assert found.tolist() == [1.0] * 16 + [0.0] * 10
 
 
-def test_weights_of_another_network_are_refused(problem):
+def test_pretrained_weights_of_another_network_are_refused(problem):
     other = replace(problem, network=MLP(3, (5,)), start=torch.ones(16, dtype=torch.float64))
     with pytest.raises(ValueError, match="trained weights are 16; the MLP has 20 before its last layer"):
         other.initial_weights(Noise(torch.zeros(other.dim, dtype=torch.float64)))

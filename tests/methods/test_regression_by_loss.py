@@ -80,7 +80,7 @@ def test_update_follows_the_gradient_of_the_written_loss(method, loss):
     torch.testing.assert_close(reported["objective"], objective.detach(), rtol=1e-5, atol=1e-5)
 
 
-def test_with_beta_1_the_mean_has_the_gradient_of_the_squared_error():
+def test_beta_1_gives_the_squared_error_gradient():
     method = BetaNLL(1.0)
     problem, x, y = problem_of(method), numbers(6, 3, seed=1), numbers(6)
     weights = numbers(problem.dim, seed=3).requires_grad_()
@@ -91,7 +91,7 @@ def test_with_beta_1_the_mean_has_the_gradient_of_the_squared_error():
     torch.testing.assert_close(ours[of_mean], theirs[of_mean])
 
 
-def test_evidential_predictive_is_the_marginal_in_original_units():
+def test_evidential_predictive_is_the_student_t_marginal():
     method = Evidential()
     problem, weights, x = problem_of(method), numbers(method.network(TASK).dim, seed=3), numbers(6, 3, seed=1)
     y = numbers(6)
@@ -103,14 +103,14 @@ def test_evidential_predictive_is_the_marginal_in_original_units():
     torch.testing.assert_close(-log_density, nll + math.log(3), rtol=1e-6, atol=1e-6)
 
 
-def test_evidence_keeps_a_variance_where_softplus_underflows():
+def test_evidential_outputs_stay_finite_if_softplus_underflows():
     evidence = Evidence.of(torch.full((1, 4), -1000.0))
     assert all(bool(part.isfinite().all()) for part in evidence)
     assert float(2 * evidence.shape) > 2
     assert bool(evidence.nll(torch.zeros(1)).isfinite().all())
 
 
-def test_predicted_quantiles_increase_where_the_networks_cross():
+def test_crossing_predicted_quantiles_are_sorted():
     values = in_order(torch.tensor([[3.0, 1.0, 1.0, 2.0]], dtype=torch.float64))
     np.testing.assert_allclose(values, [[1.0, 1.0 + LEAST_DISTANCE, 2.0, 3.0]])
     method = SimultaneousQuantiles()
@@ -120,7 +120,7 @@ def test_predicted_quantiles_increase_where_the_networks_cross():
     assert bool((predictive.values.diff() > 0).all())
 
 
-def test_quantiles_of_a_linear_model_with_uniform_noise_are_exact():
+def test_quantile_regression_learns_uniform_noise_exactly():
     # y = x + U(-0.5, 0.5) has the quantiles x + tau - 0.5, which are linear in x and tau.
     task = Task("uniform", Gaussian((1.0, 1.0)), MLP(1, hidden=()))
     generator = np.random.default_rng(0)
@@ -136,11 +136,11 @@ def test_quantiles_of_a_linear_model_with_uniform_noise_are_exact():
 
 
 @pytest.mark.parametrize("method", [BetaNLL(), Evidential(), SimultaneousQuantiles()], ids=lambda method: method.name)
-def test_regressions_exclude_classes(method):
+def test_regression_losses_exclude_classification(method):
     assert method.excludes(Task("any", Categorical(3), MLP(3, n_outputs=3))) == "no categorical likelihood"
     assert method.excludes(TASK) is None
 
 
-def test_levels_are_inputs_only_of_multilayer_perceptrons():
+def test_quantile_level_inputs_require_a_multilayer_perceptron():
     images = Task("any", Gaussian((1.0, 1.0)), preresnet_20())
     assert "multilayer perceptron" in SimultaneousQuantiles().excludes(images)

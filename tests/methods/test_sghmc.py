@@ -24,7 +24,7 @@ def step(phase: str) -> Step:
     return Step(torch.tensor(7.0, dtype=torch.float64), phase)
 
 
-def test_update_is_that_of_springenberg(problem, batches, gradient_of):
+def test_sghmc_update_equals_that_of_springenberg(problem, batches, gradient_of):
     batch, noise = batches(1), normal(problem.dim, 1)
     state = start(problem, normal(problem.dim, 2).square() + 0.1)
     after, _ = SGHMC(friction=0.2).update(problem, state, batch, Noise(noise), step("keep"))
@@ -40,7 +40,7 @@ def test_update_is_that_of_springenberg(problem, batches, gradient_of):
     assert after.scales is state.scales
 
 
-def test_updates_at_unit_scale_are_those_of_posteriors(problem, batches, log_posterior, posteriors):
+def test_sghmc_at_unit_scale_equals_package_posteriors(problem, batches, log_posterior, posteriors):
     """In `posteriors` momentum is the velocity over epsilon, and moves the weights before it is updated."""
     batch, state = batches(5), start(problem, torch.ones(problem.dim, dtype=torch.float64))
     rate = float(problem.hparams.lr**2)
@@ -63,7 +63,7 @@ def test_updates_at_unit_scale_are_those_of_posteriors(problem, batches, log_pos
         torch.testing.assert_close(earlier.weights + earlier.velocity, after.params, rtol=1e-8, atol=1e-10)
 
 
-def test_noise_of_the_gradient_leaves_no_negative_variance(problem, batches):
+def test_gradient_noise_correction_keeps_variance_nonnegative(problem, batches):
     state = start(problem, torch.full((problem.dim,), 1e6, dtype=torch.float64))
     results = [
         SGHMC().update(problem, state, batches(1), Noise(normal(problem.dim, seed)), step("move"))[0].velocity
@@ -72,7 +72,7 @@ def test_noise_of_the_gradient_leaves_no_negative_variance(problem, batches):
     assert torch.equal(*results)
 
 
-def test_scales_are_mean_squares_of_gradients():
+def test_preconditioner_averages_squared_gradients():
     """V has the mean square where gradients are noise, and tau stays short where they do not change."""
     scales = Scales.init(torch.zeros(2000, dtype=torch.float64))
     for seed in range(600):
@@ -86,7 +86,7 @@ def test_scales_are_mean_squares_of_gradients():
     torch.testing.assert_close(scales.time, torch.ones(3, dtype=torch.float64), rtol=1e-3, atol=0)
 
 
-def test_scales_adapt_only_in_the_burn_in():
+def test_preconditioner_adapts_only_during_burn_in():
     plan, method = Plan(1000, 10.0), SGHMC(draws=20)
     phases = [method.phase(number, plan) for number in range(1, 1001)]
     assert set(phases[:500]) == {"adapt"}

@@ -24,7 +24,7 @@ def step_at(number: int, growth: float = 0.0, *, keeps: bool = True) -> Step:
     return Step(torch.tensor(float(number), dtype=torch.float64), Position(keeps, growth))
 
 
-def test_update_is_that_of_welling_and_teh(problem, batches, gradient_of):
+def test_sgld_update_equals_that_of_welling_and_teh(problem, batches, gradient_of):
     batch, noise, method = batches(1), normal(problem, 1), SGLD()
     state = start(method, problem)
     assert gradient_and_objective(problem, state.weights, batch)[0].norm() < MAX_GRADIENT_NORM
@@ -36,7 +36,7 @@ def test_update_is_that_of_welling_and_teh(problem, batches, gradient_of):
     assert torch.equal(after.kept.draws[-1], after.weights)
 
 
-def test_updates_are_those_of_posteriors(problem, batches, log_posterior, posteriors):
+def test_sgld_updates_equal_package_posteriors(problem, batches, log_posterior, posteriors):
     method, batch = SGLD(), batches(5)
     state = start(method, problem)
     rate = float(0.05 / (12 * 0.3 * 3**2))
@@ -52,7 +52,7 @@ def test_updates_are_those_of_posteriors(problem, batches, log_posterior, poster
         torch.testing.assert_close(state.weights, their_state.params, rtol=1e-10, atol=1e-10)
 
 
-def test_preconditioned_update_is_algorithm_1_of_li(problem, batches, gradient_of):
+def test_preconditioned_update_equals_algorithm_1_of_li(problem, batches, gradient_of):
     method, square = PSGLD(), None
     batch = batches(2)
     state, square = start(method, problem), torch.zeros(problem.dim, dtype=torch.float64)
@@ -69,7 +69,7 @@ def test_preconditioned_update_is_algorithm_1_of_li(problem, batches, gradient_o
 
 
 @pytest.mark.parametrize("last_step", [1.0, 0.1, 0.01])
-def test_step_falls_to_its_last_value(problem, batches, last_step):
+def test_step_size_falls_to_its_final_value(problem, batches, last_step):
     plan, method = Plan(500, 10.0), SGLD(last_step=last_step)
     last = method.phase(500, plan)
     still = Noise(torch.zeros(2 * problem.dim, dtype=torch.float64))
@@ -82,7 +82,7 @@ def test_step_falls_to_its_last_value(problem, batches, last_step):
 
 
 @pytest.mark.parametrize("last_step", [1.0, 0.1, 0.01])
-def test_draws_are_at_equal_distances_of_the_sum_of_steps(last_step):
+def test_draws_are_equally_spaced_in_summed_steps(last_step):
     plan, method = Plan(20_000, 10.0), SGLD(last_step=last_step, draws=50)
     phases = [method.phase(number, plan) for number in range(1, 20_001)]
     kept = np.flatnonzero([phase.keeps for phase in phases])

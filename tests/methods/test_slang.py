@@ -43,7 +43,7 @@ def gradients_one_by_one(problem, weights, batch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("network", [MLP(3, (4,)), ConvNet((1, 4, 4), (2, 3))], ids=["MLP", "ConvNet"])
-def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
+def test_per_example_gradients_equal_an_autograd_loop(hparams, network):
     one = torch.tensor(1.0, dtype=torch.float64)
     problem = Problem(network, Gaussian((0.01, 1.0)), hparams, 12 * one, 2 * one, 3 * one)
     n_inputs = 3 if isinstance(network, MLP) else 16
@@ -98,16 +98,16 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, 
 
 @pytest.mark.parametrize("method_class", [SLANG, ReleasedSLANG])
 @pytest.mark.parametrize("k", [1, 3])
-def test_an_update_equals_dense_algebra(problem, batches, k, method_class):
+def test_slang_update_equals_dense_algebra(problem, batches, k, method_class):
     assert_an_update_equals_dense_algebra(method_class, k, problem, batches(1, 5))
 
 
-def test_an_update_with_free_biases_equals_dense_algebra(problem, batches):
+def test_update_with_free_biases_equals_dense_algebra(problem, batches):
     assert_an_update_equals_dense_algebra(SLANG, 2, problem, batches(1, 5), bias_precision=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["group", "filter-response"])
-def test_an_update_of_a_residual_network_equals_dense_algebra(hparams, norm):
+def test_update_of_a_residual_network_equals_dense_algebra(hparams, norm):
     one = torch.tensor(1.0, dtype=torch.float64)
     network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
     problem = Problem(network, Categorical(3), hparams, 12 * one, 0 * one, one)
@@ -115,7 +115,7 @@ def test_an_update_of_a_residual_network_equals_dense_algebra(hparams, norm):
     assert_an_update_equals_dense_algebra(SLANG, 2, problem, batch)
 
 
-def test_batch_normalisation_and_large_networks_are_excluded_with_the_reason():
+def test_slang_excludes_batch_norm_and_large_networks():
     def reason(network):
         return SLANG().excludes(Task("any", Categorical(10), network))
 
@@ -127,7 +127,7 @@ def test_batch_normalisation_and_large_networks_are_excluded_with_the_reason():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize(("n", "dim"), [(8, 20), (20, 8)], ids=["of examples", "of weights"])
-def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k, n, dim):
+def test_top_factors_are_exact_for_close_eigenvalues(dtype, k, n, dim):
     left, _ = torch.linalg.qr(numbers(n, 8, seed=1))
     right, _ = torch.linalg.qr(numbers(dim, 8, seed=2))
     singular = torch.tensor([5.0, 4.99, 4.9, 1.0, 1.0, 1e-3, 0.0, 0.0], dtype=torch.float64)
@@ -143,7 +143,7 @@ def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k, n, 
 
 
 @pytest.mark.parametrize("dim", [30, 5])
-def test_the_order_of_examples_does_not_turn_the_sign_of_factors(dim):
+def test_factor_signs_do_not_depend_on_example_order(dim):
     root = numbers(12, dim)
     factors, _ = top_factors(root, 3)
     for seed in range(20):
@@ -152,7 +152,7 @@ def test_the_order_of_examples_does_not_turn_the_sign_of_factors(dim):
 
 
 @pytest.mark.parametrize("dim", [6, 3])
-def test_a_row_that_diverged_does_not_stop_the_others(dim):
+def test_diverged_fit_does_not_affect_stacked_decompositions(dim):
     root = torch.stack([numbers(4, dim), numbers(4, dim) * torch.nan, numbers(4, dim) * torch.inf])
     factors, lost = torch.func.vmap(lambda one: top_factors(one, 1))(root)
     torch.testing.assert_close(factors[0], top_factors(root[0], 1)[0])
@@ -162,7 +162,7 @@ def test_a_row_that_diverged_does_not_stop_the_others(dim):
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
 @pytest.mark.parametrize("dim", [30, 90])
-def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scale, dim):
+def test_decomposition_handles_gradients_of_extreme_scales(scale, dim):
     generator = torch.Generator().manual_seed(267)  # with which the squares, in single precision, do not converge
     orders = 10 ** (-22 * torch.rand(81, generator=generator))
     root = torch.randn(81, dim, generator=generator) * orders[:, None]
@@ -171,7 +171,7 @@ def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scal
     assert factors.double().norm().item() == pytest.approx(scale * top, rel=1e-5)
 
 
-def test_starts_at_the_networks_weights_with_unit_precision(problem):
+def test_slang_starts_at_network_weights_with_unit_precision(problem):
     tape = numbers(problem.dim)
     q = SLANG(latent_dim=2).init(problem, Noise(tape)).posterior
     torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape)))
@@ -188,7 +188,7 @@ def slang_fitted():
     return fitted(SLANG())
 
 
-def test_finds_the_mean_of_the_exact_posterior(slang_fitted):
+def test_slang_finds_the_exact_posterior_mean(slang_fitted):
     problem, stack = slang_fitted
     exact = problem.posterior()
     sd = np.sqrt(np.diag(exact.covariance))
@@ -196,7 +196,7 @@ def test_finds_the_mean_of_the_exact_posterior(slang_fitted):
     assert (np.abs(found - exact.mean) < 0.1 * sd).all()
 
 
-def test_finds_the_exact_mean_with_free_bias():
+def test_slang_finds_exact_mean_with_free_bias():
     """The prior is as precise as the data, so that it would halve the bias as it halves the weights."""
     n_rows, dim = 60, 2
     design = orthogonal(0, n_rows, dim + 1)
@@ -216,7 +216,7 @@ def test_finds_the_exact_mean_with_free_bias():
     assert abs(exact[-1] - y.mean()) < 0.1
 
 
-def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):
+def test_posterior_precision_uses_the_empirical_fisher_matrix(slang_fitted):
     """The diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
     problem, stack = slang_fitted
     exact = problem.posterior()
@@ -238,7 +238,7 @@ def test_released_code_converges_to_half_the_mean():
     assert np.abs(state_mean - problem.posterior().mean).max() > 3 * sd.max()  # which nobody could call the exact mean
 
 
-def test_a_convolutional_network_is_trained_in_a_stack_as_alone():
+def test_convolutional_network_trains_equally_in_a_stack():
     generator = np.random.default_rng(0)
     data = Data.of(generator.standard_normal((12, 16)), np.arange(12) % 3)
     hparams = {"lr": 0.02, "prior_precision": 0.5}
@@ -252,7 +252,7 @@ def test_a_convolutional_network_is_trained_in_a_stack_as_alone():
             torch.testing.assert_close(ours[number], its[0])
 
 
-def test_single_precision_stays_finite_where_gradients_are_huge():
+def test_float32_stays_finite_with_huge_gradients():
     """100 updates from the initial weights on targets of noise precision 1e6 times the usual."""
     one = torch.tensor(1.0)
     hparams = HParams(lr=0.08 * one, prior_precision=0.01 * one, noise_precision=1e6 * one)

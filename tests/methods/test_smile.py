@@ -21,7 +21,7 @@ def noise_of(seed: int = 0) -> LiveNoise:
     return LiveNoise(torch.Generator().manual_seed(seed), torch.float64)
 
 
-def test_chains_have_their_stages_and_draws():
+def test_smile_chains_have_the_planned_stages_and_draws():
     plan = Plan(1000, 10.0)
     found = Counter(SMILE(draws=25).phase(update, plan) for update in range(1, 1001))
     assert found == {"train": 200, "tune": 300, "move": 475, "keep": 25}
@@ -29,14 +29,14 @@ def test_chains_have_their_stages_and_draws():
     assert [SMILE().phase(update, Plan(2, 1.0)) for update in (1, 2)] == ["tune", "keep"]
 
 
-def test_first_updates_are_of_the_optimiser(problem, batches, gradient_of):
+def test_first_updates_equal_those_of_the_optimiser(problem, batches, gradient_of):
     method, batch = SMILE(), batches(1)
     state = method.init(problem, noise_of())._replace(optim=SGD())
     after, _ = method.update(problem, state, batch, noise_of(1), Step(ONE, "train"))
     torch.testing.assert_close(after.weights, state.weights + 0.05 * gradient_of(state.weights, batch))
 
 
-def test_spread_of_gradients_has_exponential_weights():
+def test_gradient_variance_is_an_exponential_moving_average():
     gradients = (noise_of().normal(300, 4) * torch.tensor([1.0, 2.0, 3.0, 4.0]) + 5).numpy()
     found = GradientNoise.init(torch.tensor(gradients[0]))
     for gradient in gradients:
@@ -47,7 +47,7 @@ def test_spread_of_gradients_has_exponential_weights():
     np.testing.assert_allclose(found.square, np.average((gradients - mean) ** 2, axis=0, weights=weights), rtol=1e-12)
 
 
-def test_scales_are_relative_standard_deviations():
+def test_preconditioner_scales_are_relative_standard_deviations():
     square = torch.tensor([1.0, 4.0, 4.0], dtype=torch.float64)
     scales, size = GradientNoise(square, square, ONE).scales()
     torch.testing.assert_close(scales, torch.tensor([1.0, 2.0, 2.0], dtype=torch.float64) / 3**0.5)
@@ -56,7 +56,7 @@ def test_scales_are_relative_standard_deviations():
     assert float(scales[0] / scales[1]) == pytest.approx(LEAST_SCALE / 1.5**0.5)
 
 
-def test_step_is_that_of_mclmc_in_scaled_coordinates(problem, batches, gradient_of, log_posterior):
+def test_step_equals_mclmc_in_scaled_coordinates(problem, batches, gradient_of, log_posterior):
     method, batch = SMILE(turn=0.02), batches(1)
     state = method.init(problem, noise_of())
     square = noise_of(2).normal(problem.dim).square()
@@ -77,7 +77,7 @@ def test_step_is_that_of_mclmc_in_scaled_coordinates(problem, batches, gradient_
     assert float(moved) <= float(step)
 
 
-def test_noise_of_minibatches_limits_the_step(problem, batches):
+def test_minibatch_gradient_noise_limits_the_step(problem, batches):
     method, batch = SMILE(turn=0.1), batches(1)
     state = method.init(problem, noise_of())
     square = torch.full_like(state.weights, 1e8)
@@ -87,7 +87,7 @@ def test_noise_of_minibatches_limits_the_step(problem, batches):
 
 
 @pytest.mark.parametrize("batch_size", [6, 15])
-def test_chains_draw_from_the_exact_posterior_of_a_linear_model(batch_size):
+def test_chains_sample_the_exact_linear_posterior(batch_size):
     """Within 3 standard errors of a few hundred independent draws, which also hide what steps and minibatches bias."""
     problem = strong_prior(1)
     exact = problem.posterior()

@@ -49,7 +49,7 @@ def problem_of_features(problem, hparams):
     return replace(problem, network=FourierMLP(MLP(3, (4,)), 20))
 
 
-def test_norms_of_hidden_layers_stay_below_the_bound():
+def test_spectral_norms_of_hidden_layers_stay_bounded():
     method = SNGP(n_features=16)
     stack, _, _ = fitted(method)
     network = method.network(TASK)
@@ -60,7 +60,7 @@ def test_norms_of_hidden_layers_stay_below_the_bound():
         assert max(norms) <= BOUND + 1e-12
 
 
-def test_power_iteration_finds_the_norm_in_training(problem_of_features, batches):
+def test_power_iteration_tracks_the_spectral_norm(problem_of_features, batches):
     """The estimate has one iteration per update, and weights that hardly move."""
     method, network = SNGP(n_features=20), problem_of_features.network
     state = method.init(problem_of_features, noise_of())
@@ -94,7 +94,7 @@ def test_update_follows_the_gradient_of_the_written_objective(problem_of_feature
     torch.testing.assert_close(reported["objective"], objective.detach())
 
 
-def test_features_have_the_squared_exponential_kernel(problem, hparams):
+def test_random_features_approximate_squared_exponential_kernel(problem, hparams):
     hparams.lengthscale = 1.5 * ONE
     n_features, x = 20_000, noise_of(1).normal(6, 3)
     problem = replace(problem, network=FourierMLP(MLP(3, ()), n_features))
@@ -104,7 +104,7 @@ def test_features_have_the_squared_exponential_kernel(problem, hparams):
     torch.testing.assert_close(phi @ phi.T, kernel, rtol=0, atol=5 / n_features**0.5)  # 5 standard errors, at most
 
 
-def test_posterior_of_the_last_layer_is_conjugate_on_its_features():
+def test_last_layer_posterior_is_conjugate_on_features():
     method = SNGP(n_features=16)
     stack, x, y = fitted(method, updates=10)  # long before training has converged
     network = method.network(TASK)
@@ -115,7 +115,7 @@ def test_posterior_of_the_last_layer_is_conjugate_on_its_features():
         torch.testing.assert_close(mean[-16:], torch.linalg.solve(precision, 2.0 * phi.T @ y))
 
 
-def test_precision_of_a_classifier_is_its_hessian():
+def test_classifier_precision_is_the_likelihood_hessian():
     method, task = SNGP(n_features=16), Task("tiny", Bernoulli(), MLP(3, (8, 6)))
     stack, x, y = fitted(method, task)
     for mean, root in zip(stack.posterior.mean, stack.posterior.root, strict=True):
@@ -125,7 +125,7 @@ def test_precision_of_a_classifier_is_its_hessian():
         torch.testing.assert_close(root @ root.T, 0.5 * torch.eye(16) + hessian)
 
 
-def test_variance_returns_to_that_of_the_prior_far_from_the_data(problem, hparams):
+def test_predictive_variance_returns_to_prior_far_away(problem, hparams):
     hparams.lengthscale = 1.5 * ONE
     n_features, method = 1000, SNGP(1000)
     problem = replace(problem, network=FourierMLP(MLP(3, ()), n_features))
@@ -141,7 +141,7 @@ def test_variance_returns_to_that_of_the_prior_far_from_the_data(problem, hparam
     torch.testing.assert_close(predictive.mean.var(0), 9 * variance, rtol=0.12, atol=0)  # 5 standard errors
 
 
-def test_tasks_without_a_dense_posterior_are_excluded():
+def test_sngp_excludes_tasks_without_dense_posterior():
     assert "multilayer perceptron" in SNGP().excludes(Task("any", Categorical(10), preresnet_20()))
     many = Task("any", Categorical(10), MLP(3, (4,), 10))
     assert SNGP().excludes(many) == "its covariance would be of 2560 weights; 1000 are allowed"

@@ -77,13 +77,13 @@ def agree(draws: np.ndarray, exact: Moments, error: float) -> None:
     assert np.cov(draws.T) == pytest.approx(exact.covariance, abs=error * sd.min() ** 2)
 
 
-def test_chains_draw_from_the_posterior_on_a_grid(exact):
+def test_leapfrog_hmc_matches_the_grid_posterior(exact):
     stack = fitted(Leapfrog(warmup=100, draws=500, steps=16), 200, 3e-3, seeds=4)
     assert stack.execution == "native"
     agree(weights_of(stack, 2000), exact, 0.1)
 
 
-def test_nuts_draws_from_the_posterior_on_a_grid(exact):
+def test_nuts_matches_the_grid_posterior(exact):
     pytest.importorskip("numpyro")
     agree(weights_of(fitted(HMC(chains=8), 400, 3e-3), 500), exact, 0.15)
 
@@ -93,21 +93,21 @@ def mode() -> np.ndarray:
     return minimize(lambda weights: -log_posterior(weights), np.zeros(2), tol=1e-10).x
 
 
-def test_map_finds_the_mode(mode):
+def test_map_finds_the_posterior_mode(mode):
     found = weights_of(fitted(MAP(), 3000, 0.003), 1)[0]
     assert found == pytest.approx(mode, abs=1e-3)
     least_squares = np.linalg.solve(X.T @ X + ALPHA / BETA * np.eye(2), X.T @ Y)
     assert np.linalg.norm(mode - [1.0, -0.5]) < 0.1 < np.linalg.norm(least_squares - [1.0, -0.5])
 
 
-def test_laplace_has_the_mode_and_the_fisher_information(mode):
+def test_laplace_uses_mode_and_fisher_information(mode):
     ((mean, covariance),) = fitted(FullLaplace(), 3000, 0.003).moments()
     assert mean.tolist() == pytest.approx(mode, abs=1e-3)
     precision = ALPHA * np.eye(2) + (DF + 1) / (DF + 3) * BETA * X.T @ X
     np.testing.assert_allclose(covariance, np.linalg.inv(precision), rtol=1e-4)
 
 
-def test_predictive_has_the_noise_in_original_units():
+def test_predictive_includes_student_t_noise_in_original_units():
     data = Data.of(X, 10 * Y + 3)
     fits = [Fit(np.arange(12), HPARAMS | {"lr": 0.01, "noise_precision": BETA / 100}, 0)]
     stack = train_stacked(MAP(), TASK, data, fits, Schedule.of(MAP(), 12, 12, 100, 100))
@@ -122,12 +122,12 @@ REFUSING = {"linear", "gp", "gp-matern", "vbll", "beta-nll", "evidential", "quan
 
 
 @pytest.mark.parametrize("name", methods.names())
-def test_methods_of_other_noise_refuse_it(name):
+def test_methods_without_student_t_noise_refuse_it(name):
     reason = methods.get(name).excludes(Task("any", StudentTNoise((1.0, 1.0)), MLP(2, (3,))))
     refuses = name in REFUSING or name.startswith("directuq") or rows()[name].family == "lines"
     assert reason == ("no student-t likelihood" if refuses else None)
 
 
-def test_updates_do_not_depend_on_the_stack():
+def test_student_t_updates_do_not_depend_on_the_stack():
     together = weights_of(fitted(MAP(), 300, 0.01, seeds=3), 1)
     assert torch.equal(*(torch.tensor(each[:1]) for each in (together, weights_of(fitted(MAP(), 300, 0.01), 1))))

@@ -48,12 +48,12 @@ def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, batches
     np.testing.assert_allclose(covariance_of_samples(posterior), expected, rtol=1e-9, atol=1e-15)
 
 
-def test_the_diagonal_variant_has_all_of_the_variance(problem, batches):
+def test_diagonal_swag_has_the_full_variance(problem, batches):
     posterior, iterates = trained(SWAG(rank=0, scale=1.0), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(covariance_of_samples(posterior), np.diag(iterates.var(0)), rtol=1e-9, atol=1e-15)
 
 
-def test_swa_is_the_average(problem, batches):
+def test_swa_predicts_with_the_averaged_iterate(problem, batches):
     posterior, iterates = trained(SWA(), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(SWA().sample(problem, posterior, Noise(None), 30).numpy(), iterates.mean(0)[None])
 
@@ -63,7 +63,7 @@ def test_sgd_predicts_with_the_last_iterate(problem, batches):
     assert torch.equal(posterior, torch.tensor(iterates[-1]))
 
 
-def test_learning_rate_moves_linearly_to_its_late_value(problem):
+def test_learning_rate_moves_linearly_to_final_value(problem):
     method, plan = SWA(burn_in=0.2, late_rate=0.1), Plan(500, 10.0)
     rates = {
         n: float(method.rate(problem, Step(torch.tensor(float(n)), method.phase(n, plan))) / problem.hparams.lr)
@@ -72,13 +72,13 @@ def test_learning_rate_moves_linearly_to_its_late_value(problem):
     assert rates == pytest.approx({1: 1, 50: 1, 70: 0.55, 90: 0.1, 101: 0.1, 500: 0.1})
 
 
-def test_burn_in_is_a_share_of_training():
+def test_burn_in_is_a_fraction_of_training():
     method, plan = SWAG(burn_in=0.2), Plan(500, 1.0)
     assert [n for n in range(1, 501) if method.phase(n, plan).takes_iterate] == list(range(101, 501))
     assert method.phase(7, plan) == Collection(takes_iterate=False, burn_in=100)
 
 
-def test_deviations_are_kept_in_order_behind_zeros():
+def test_deviations_keep_their_order_with_zero_padding():
     iterates = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     collected = Collected.init(iterates[0], rank=5)
     for theta in iterates:
@@ -89,14 +89,14 @@ def test_deviations_are_kept_in_order_behind_zeros():
     np.testing.assert_allclose(deviations[2:].numpy(), last_deviations(iterates.numpy()), atol=1e-15)
 
 
-def test_one_iterate_is_a_point_with_the_least_variance():
+def test_single_iterate_gives_a_point_mass():
     posterior = Collected.init(torch.ones(3), rank=4).add(torch.full((3,), 2.0)).normal(0.5)
     assert torch.equal(posterior.mean, torch.full((3,), 2.0))
     assert posterior.factors.abs().max() == 0
     torch.testing.assert_close(posterior.variance, torch.full((3,), 0.5e-30))
 
 
-def test_the_variance_survives_single_precision():
+def test_float32_variance_of_iterates_is_accurate():
     """Standard deviations of 1e-4 round weights of 1, whose squares single precision knows to 1e-7 only."""
     iterates = 1 + 1e-4 * torch.randn(200, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     collected = Collected.init(torch.zeros(50), rank=0)
@@ -115,5 +115,5 @@ def test_the_variance_survives_single_precision():
         (Plan(1, 6.0), range(1, 2)),
     ],
 )
-def test_iterates_are_collected_once_per_epoch_or_often_enough(plan, collected):
+def test_iterates_are_collected_once_per_epoch_or_more_often(plan, collected):
     assert [n for n in range(1, plan.n_updates + 1) if SWAG().phase(n, plan).takes_iterate] == list(collected)

@@ -68,7 +68,7 @@ def written_objective(mean, log_sd, batch, hparams, tempering, unit):
 
 
 @pytest.mark.parametrize("tempering", [1.0, 0.1])
-def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params, hparams, batches, tempering):
+def test_update_follows_the_gradient_of_the_written_objective(smooth, params, hparams, batches, tempering):
     batch = batches(1)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
@@ -119,21 +119,21 @@ class Residual:
 
 
 @pytest.mark.parametrize(("difference", "rtol"), [(False, 1e-7), (True, 1e-5)])
-def test_an_update_of_a_residual_network_follows_the_written_objective(hparams, difference, rtol):
+def test_residual_network_update_follows_the_written_objective(hparams, difference, rtol):
     residual = Residual(torch.float64)
     found = residual.gradient(VariationalLaplace(sd_lr_ratio=1.0, difference=difference), hparams)
     expected = residual.gradient_of_the_written_objective(hparams)
     assert (found - expected).norm() < rtol * expected[0].norm()
 
 
-def test_gradient_difference_is_accurate_in_single_precision(hparams):
+def test_finite_gradient_difference_is_accurate_in_float32(hparams):
     methods = (VariationalLaplace(sd_lr_ratio=1.0, difference=True), VariationalLaplace(sd_lr_ratio=1.0))
     found, exact = (Residual(torch.float32).gradient(method, hparams) for method in methods)
     assert 0 < (found[0] - exact[0]).norm() < 1e-3 * exact[0].norm()
     torch.testing.assert_close(found[1], exact[1])
 
 
-def test_gradient_is_differentiable_in_16_bits(hparams):
+def test_bfloat16_training_uses_exact_not_finite_differences(hparams):
     residual = Residual(torch.float32)
     mixed = Mixed(residual.problem.network, torch.bfloat16)
     methods = (VariationalLaplace(difference=True), VariationalLaplace())
@@ -142,14 +142,14 @@ def test_gradient_is_differentiable_in_16_bits(hparams):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_certain_labels_reduce_the_difference_to_observed_labels(hparams, dtype):
+def test_certain_predictions_make_expected_labels_observed_labels(hparams, dtype):
     residual = Residual(dtype)
     residual.params[0, -3] = 1e4  # the bias of the first class
     found, exact = (residual.gradient(VariationalLaplace(difference=flag), hparams) for flag in (True, False))
     torch.testing.assert_close(found, exact)
 
 
-def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(smooth, params, hparams, batches):
+def test_elbo_averages_the_objective_over_last_epoch(smooth, params, hparams, batches):
     method, plan = VariationalLaplace(), Plan(n_updates=5, updates_per_epoch=2.5)
     generator = torch.Generator().manual_seed(1)
     state, objectives = VariationalLaplaceState(params, SGD(), ZERO, ZERO), []
@@ -174,7 +174,7 @@ def hessian_problem(hparams) -> tuple[Problem, Batch, torch.Tensor]:
     return problem, Batch(x, torch.tensor([[0.0, 1, 1, 0, 1]]).double()), params
 
 
-def test_hessian_updates_average_to_the_gradient_of_equation_20(hparams):
+def test_hessian_variant_averages_to_gradient_of_equation_20(hparams):
     problem, batch, params = hessian_problem(hparams)
     every_sign = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0], dtype=torch.float64)] * problem.dim)
     method = VariationalLaplace(sd_lr_ratio=1.0, hessian=True, tempering=0.3)
@@ -196,7 +196,7 @@ def test_hessian_updates_average_to_the_gradient_of_equation_20(hparams):
     torch.testing.assert_close(vmap(gradient)(every_sign).mean(0), grad(written)(params))
 
 
-def test_hessian_finds_the_exact_posterior_of_orthogonal_inputs():
+def test_hessian_variant_is_exact_for_orthogonal_inputs():
     problem = orthogonal(0)
     exact = problem.posterior()
     stack = problem.fit(VariationalLaplace(hessian=True), lr=0.003, updates=2500, batch_size=len(problem.x))
@@ -205,7 +205,7 @@ def test_hessian_finds_the_exact_posterior_of_orthogonal_inputs():
     np.testing.assert_allclose(np.exp(log_sd), np.diag(exact.covariance) ** 0.5, rtol=0.01)
 
 
-def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels(params, hparams, batches):
+def test_squared_gradients_average_to_fisher_information(params, hparams, batches):
     batch, network = batches(1), MLP(3, (4,), n_outputs=3, activation="softplus")
     one = torch.tensor(1.0, dtype=torch.float64)
     problem = Problem(network, Categorical(3), hparams, N_TRAIN * one, 0 * one, one)
@@ -237,7 +237,7 @@ def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels
     assert ((found.mean(0) - expected) / stderr).abs().max() < 4.5
 
 
-def test_finds_ridge_and_the_reciprocal_of_prior_precision_plus_fisher_information():
+def test_linear_model_gets_ridge_mean_and_fisher_precision():
     problem = correlated(seed=1, n_rows=200, alpha=1.0, beta=1.0)
     stack = problem.fit(VariationalLaplace(), lr=0.002, updates=2500, batch_size=200, seeds=range(6))
     mean, log_sd = stack.posterior.params.mean(0).numpy()
@@ -248,7 +248,7 @@ def test_finds_ridge_and_the_reciprocal_of_prior_precision_plus_fisher_informati
     np.testing.assert_allclose(np.exp(log_sd), sd, rtol=0.03)
 
 
-def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params, hparams, batches):
+def test_tempered_variant_tunes_the_kl_weight(smooth, params, hparams, batches):
     method, fixed = TemperedVariationalLaplace(), VariationalLaplace(tempering=0.2)
     hparams.tempering = torch.tensor(0.2, dtype=torch.float64)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -259,14 +259,14 @@ def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params,
     assert "tempering" in method.search_space(Task("any", Gaussian((0.01, 1.0)), MLP(5)))
 
 
-def test_starts_three_below_the_priors_log_sd(problem, hparams):
+def test_log_sd_starts_three_below_the_priors(problem, hparams):
     tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     state = VariationalLaplace().init(problem, Noise(tape))
     expected = hparams.prior_precision.rsqrt().log() - 3
     torch.testing.assert_close(state.params[1], expected.expand(problem.dim))
 
 
-def test_trains_a_smooth_network_and_can_predict_with_its_mean():
+def test_variational_laplace_uses_softplus_and_may_predict_with_mean():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert VariationalLaplace().network(task).activation == "softplus"
     posterior = VariationalLaplacePosterior(torch.stack([torch.arange(3.0), torch.zeros(3)]), torch.tensor(0.0))

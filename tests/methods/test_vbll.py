@@ -29,7 +29,7 @@ def hidden_units(weights, batch):
     return torch.cat([units, torch.ones(len(units), 1, dtype=torch.float64)], 1)
 
 
-def test_bound_equals_the_expectation_over_the_last_layer(problem, hparams, batches, params):
+def test_bound_equals_expectation_over_last_layer_weights(problem, hparams, batches, params):
     (weights, factor), batch, root = params, batches(1), root_of(params[1])
     q = MultivariateNormal(weights[FIRST:], scale_tril=root)
     prior = MultivariateNormal(torch.zeros(LAST).double(), torch.eye(LAST).double() / hparams.prior_precision)
@@ -68,7 +68,7 @@ def test_update_follows_the_gradient_of_the_bound(problem, hparams, batches, par
     torch.testing.assert_close(reported["objective"], bound.detach())
 
 
-def test_posterior_of_a_linear_model_is_exact():
+def test_vbll_posterior_of_a_linear_model_is_exact():
     problem = strong_prior(0)
     stack = problem.fit(VBLL(), lr=0.01, updates=4000, batch_size=len(problem.x))
     ((mean, covariance),) = stack.moments()
@@ -89,7 +89,7 @@ def test_samples_have_the_moments_of_the_last_layer(problem, params):
     assert torch.equal(samples[:, :FIRST], mean[:FIRST].expand(40_000, -1))
 
 
-def test_tasks_without_a_closed_form_are_excluded():
+def test_vbll_excludes_tasks_without_closed_form():
     assert VBLL().excludes(Task("any", Categorical(3), MLP(3, n_outputs=3))) == "no categorical likelihood"
     wide = Task("any", Gaussian((1.0, 1.0)), MLP(3, (MAX_WEIGHTS,)))
     assert VBLL().excludes(wide) == "its covariance would be of 1001 weights; 1000 are allowed"

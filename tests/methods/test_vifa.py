@@ -38,9 +38,7 @@ def negative_elbo(params, problem, batch, latent, unit):
 
 @pytest.mark.parametrize(("noise_precision", "clipped"), [(0.3, [True] * 3), (0.001, [False] * 3)])
 @pytest.mark.parametrize("k", [1, 3])
-def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
-    problem, hparams, batches, k, noise_precision, clipped
-):
+def test_sgd_update_follows_clipped_negative_elbo_gradient(problem, hparams, batches, k, noise_precision, clipped):
     n_samples = 4
     hparams.noise_precision = torch.tensor(noise_precision, dtype=torch.float64)
     method = VIFA(latent_dim=k, mc_samples=n_samples, optimizer="sgd", factor_lr_ratio=0.1)
@@ -66,7 +64,7 @@ def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
     torch.testing.assert_close(after, torch.cat(expected), rtol=1e-9, atol=1e-9)
 
 
-def test_starts_at_mean_zero_unit_variance_and_orthonormal_factors(problem, hparams):
+def test_vifa_starts_at_zero_mean_and_orthonormal_factors(problem, hparams):
     method = VIFA(latent_dim=3)
     tape = torch.randn(3 * problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     q = posterior_of(method.init(problem, Noise(tape)).params)
@@ -75,14 +73,14 @@ def test_starts_at_mean_zero_unit_variance_and_orthonormal_factors(problem, hpar
     torch.testing.assert_close(q.factors @ q.factors.T, torch.eye(3, dtype=torch.float64))
 
 
-def test_clipping_keeps_the_direction_and_short_gradients():
+def test_clipping_preserves_direction_and_short_gradients():
     long, short = torch.tensor([30.0, 40.0]), torch.tensor([0.3, 0.4])
     torch.testing.assert_close(clip_norm(long, 10.0), torch.tensor([6.0, 8.0]))
     assert torch.equal(clip_norm(short, 10.0), short)
     assert torch.equal(clip_norm(torch.zeros(2), 10.0), torch.zeros(2))
 
 
-def test_the_linear_variant_trains_a_linear_network_with_its_own_rates():
+def test_linear_variant_trains_a_linear_network():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert LinearVIFA().network(task).dim == 6
     space = LinearVIFA().search_space(task)
@@ -90,7 +88,7 @@ def test_the_linear_variant_trains_a_linear_network_with_its_own_rates():
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_large_networks_are_trained_sample_by_sample_with_the_same_result(problem, hparams, batches, k, monkeypatch):
+def test_sequential_samples_give_the_same_update(problem, hparams, batches, k, monkeypatch):
     method, batch = VIFA(latent_dim=k, mc_samples=3), batches(3)
     generator = torch.Generator().manual_seed(0)
     params = 0.5 * torch.randn(k + 2, problem.dim, generator=generator, dtype=torch.float64)
@@ -114,7 +112,7 @@ def step(method, update: int, plan: Plan) -> Step:
     return Step(torch.tensor(float(update), dtype=torch.float64), method.phase(update, plan))
 
 
-def test_two_stages_start_at_the_networks_weights_with_small_factors_and_variances(problem, hparams):
+def test_two_stage_vifa_starts_at_network_weights(problem, hparams):
     _, tape, state = staged(problem)
     q = posterior_of(state.params)
     torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape[problem.dim :])))
@@ -123,7 +121,7 @@ def test_two_stages_start_at_the_networks_weights_with_small_factors_and_varianc
     torch.testing.assert_close(q.variance, torch.full_like(q.variance, 1e-6))
 
 
-def test_the_first_stage_is_2_of_10_epochs():
+def test_first_stage_lasts_two_of_ten_epochs():
     plan = Plan(n_updates=50, updates_per_epoch=5.0)
     method = VIFA(two_stages=True)
     assert [method.phase(update, plan).second for update in range(1, 51)] == [False] * 10 + [True] * 40
@@ -149,7 +147,7 @@ def test_first_stage_moves_only_the_mean(problem, hparams, batches, optimizer):
     torch.testing.assert_close(first, other)
 
 
-def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_the_mean(problem, hparams, batches):
+def test_second_stage_warms_up_factor_and_variance_rates(problem, hparams, batches):
     method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
     full = VIFA(mc_samples=2, optimizer="sgd").update(problem, state, batch, Noise(noise), FIRST)[0].params
@@ -159,7 +157,7 @@ def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
-def test_schedule_of_the_rate_scales_only_the_mean(problem, hparams, batches):
+def test_learning_rate_schedule_scales_only_the_mean(problem, hparams, batches):
     method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
     full = VIFA(mc_samples=2, optimizer="sgd").update(problem, state, batch, Noise(noise), FIRST)[0].params
@@ -170,7 +168,7 @@ def test_schedule_of_the_rate_scales_only_the_mean(problem, hparams, batches):
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
-def test_parameters_that_start_later_begin_with_adams_first_step(problem, hparams, batches):
+def test_parameters_trained_later_start_adam_from_step_one(problem, hparams, batches):
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
     method, tape, state = staged(problem, "adam")
     arguments = batches(2), Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))
@@ -179,7 +177,7 @@ def test_parameters_that_start_later_begin_with_adams_first_step(problem, hparam
     torch.testing.assert_close((after[1:] - state.params[1:]).abs(), lr.expand(2, problem.dim), rtol=1e-4, atol=0)
 
 
-def test_deep_networks_of_images_are_trained_in_two_stages_with_the_papers_rates():
+def test_deep_image_networks_train_in_two_stages():
     images = Task("any", Categorical(10), preresnet_20())
     method = VIFA(latent_dim=2, mc_samples=12).suited_to(images)
     assert (method.two_stages, method.latent_dim, method.batches_per_update) == (True, 2, 12)
@@ -196,7 +194,7 @@ def covariances(stack) -> list[np.ndarray]:
     return [(f.T @ f + torch.diag(v)).numpy() for f, v in zip(q.factors, q.variance, strict=True)]
 
 
-def test_recovers_the_exact_posterior_of_the_synthetic_linear_task():
+def test_vifa_recovers_the_exact_linear_posterior():
     # Table 5.1's settings with 1500 of its 5000 updates, the mean of six seeds; on three data sets such a run measured
     # 0.15, 0.18 and 0.22. The mean-field covariance is at 0.53 and one of half the scale at 0.50.
     problem = correlated(seed=0)
@@ -208,7 +206,7 @@ def test_recovers_the_exact_posterior_of_the_synthetic_linear_task():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "published", "stderr"), [(1, 0.0983, 0.0129), (2, 0.1053, 0.0199)], ids=["K=1", "K=2"])
-def test_table_5_1_of_the_thesis(k, published, stderr):
+def test_results_reproduce_thesis_table_5_1(k, published, stderr):
     """Ten seeds of 5000 updates: the mean relative covariance distance is the published one, within 2 joint errors."""
     distances = []
     for seed in range(10):

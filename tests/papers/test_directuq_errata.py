@@ -19,14 +19,14 @@ def gaussian_kl(mean: float, variance: float, prior_mean: float, prior_variance:
     return 0.5 * (ratio - 1 - math.log(ratio) + (mean - prior_mean) ** 2 / prior_variance)
 
 
-def test_cross_entropy_is_root_2_lipschitz():
+def test_cross_entropy_has_lipschitz_constant_root_2():
     # Appendix A.1 says 1, in the 2-norm of assumption 3.1.
     z, step = np.array([-20.0, 20.0]), np.array([-1e-3, 1e-3])
     slope = abs(log_softmax(z + step)[0] - log_softmax(z)[0]) / np.linalg.norm(step)
     assert slope == pytest.approx(math.sqrt(2))
 
 
-def test_bounded_exponential_is_a_minimum():
+def test_bounded_exponential_needs_min_instead_of_max():
     # Appendix A.1 prints max{exp(l), B_g}, whose slope has no bound; min{exp(l), B_g} is B_g-Lipschitz.
     bound, points = 2.0, np.linspace(-10, 10, 20_001)
     slopes = {choose: np.abs(np.diff(choose(np.exp(points), bound)) / np.diff(points)).max() for choose in (max_, min_)}
@@ -55,7 +55,7 @@ def test_determinant_of_eq_8_is_zero_for_more_rows_than_inputs():
 
 
 @pytest.mark.parametrize("x", [0.8, -0.8])
-def test_mean_of_a_random_relu_unit(x):
+def test_mean_of_a_random_relu_unit_is_corrected(x):
     # Eq. 18 and 19 take the mean of u beyond its own mean, not E[max(0, u x)].
     mean, sd = 0.5, 1.2
     exact = quad(lambda u: max(0.0, u * x) * norm.pdf(u, mean, sd), -15, 15, points=[0])[0]
@@ -66,7 +66,7 @@ def test_mean_of_a_random_relu_unit(x):
     assert abs(printed - exact) > 0.1
 
 
-def test_empirical_bayes_with_its_prior_term():
+def test_empirical_bayes_penalty_includes_the_hyperprior_term():
     # Appendix B.3 prints - sum log sigma_q^2 where it is - 1/2 sum log sigma_q^2: compare two posteriors.
     def exact(mean: np.ndarray, variance: np.ndarray) -> float:
         k, square = len(mean), mean @ mean + variance.sum()
@@ -99,7 +99,7 @@ def regularizer(means: np.ndarray, variances: np.ndarray, mean: float, variance:
     return sum(inner) + len(means) * gaussian_kl(mean, variance, 0.0, ALPHA)
 
 
-def test_learned_mean_for_all_data_is_shrunk(outputs):
+def test_optimal_prior_mean_is_the_shrunk_mean(outputs):
     # The third line of appendix C.1 prints the mean of mu_q; the factor alpha / (alpha + gamma) comes a line later.
     means, variances = outputs
     shrunk = ALPHA / (ALPHA + GAMMA) * means.mean()
@@ -108,7 +108,7 @@ def test_learned_mean_for_all_data_is_shrunk(outputs):
         assert regularizer(means, variances, other, ALPHA * GAMMA / (ALPHA + GAMMA)) > best
 
 
-def test_equation_23_holds_at_its_end_but_not_at_its_start(outputs):
+def test_only_the_last_line_of_equation_23_holds(outputs):
     means, variances = outputs
     n, total = len(means), ALPHA + GAMMA
     mean, variance = ALPHA / total * means.mean(), ALPHA * GAMMA / total
@@ -132,14 +132,14 @@ def test_equation_23_holds_at_its_end_but_not_at_its_start(outputs):
     assert abs(first_line(half=1, sign=-1, power=2) - exact) > 0.1  # as printed
 
 
-def test_marginal_over_the_prior_mean_has_one_half():
+def test_marginal_over_the_prior_mean_needs_factor_half():
     # Appendix C.2: log of the integral over mu_p is 1/2 log(2 pi s / (t + 1)), without a further 1/2 before the log.
     t, s = 0.11, 0.6
     integral = quad(lambda m: math.exp(-(t + 1) / (2 * s) * (m - 0.3 / (t + 1)) ** 2), -20, 20)[0]
     assert math.log(integral) == pytest.approx(0.5 * math.log(2 * math.pi * s / (t + 1)))
 
 
-def test_prior_of_appendix_c2_is_on_the_variance():
+def test_prior_of_appendix_c2_is_on_variance_not_precision():
     # Eq. 26 has the density of sigma^2 ~ IG(alpha, beta). If 1/sigma^2 were IG, sigma^2 would be Gamma(alpha, beta).
     points = np.array([0.2, 0.9, 3.0])
     written = -(ALPHA + 1) * np.log(points) - BETA / points
@@ -148,7 +148,7 @@ def test_prior_of_appendix_c2_is_on_the_variance():
     assert not np.allclose(np.diff(written), np.diff(gamma(ALPHA, scale=1 / BETA).logpdf(points)), atol=0.1)
 
 
-def test_times_of_stl10_are_those_of_5000_images():
+def test_stl10_times_belong_to_5000_images():
     # Table 1 prints size 500. VI's extra seconds over SGD are those of its minibatches of 512.
     size = {"cifar10": 50_000, "cifar100": 50_000, "svhn": 73_257}
     extra = {"cifar10": 8.51 - 1.97, "cifar100": 8.27 - 1.99, "svhn": 11.56 - 2.46, "stl10": 1.75 - 1.12}

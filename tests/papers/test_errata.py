@@ -46,7 +46,7 @@ def test_quadratic_term_of_eq_17_and_18_needs_the_hessian(log_joint):
     assert 0.5 * np.trace(np.diag(variances)) > 0 > wanted
 
 
-def test_stationary_covariance_needs_an_outer_product():
+def test_stationary_sgd_covariance_needs_an_outer_product():
     # Variational Laplace, appendix A: E[v^T v] is a number; E[v v^T] gives the recursion's next line.
     generator = np.random.default_rng(0)
     transition, noise = generator.standard_normal((2, DIM, DIM))
@@ -58,14 +58,14 @@ def test_stationary_covariance_needs_an_outer_product():
     assert inner == pytest.approx(np.trace(outer))
 
 
-def test_inducing_weights_count_128_outputs_in_the_last_layer():
+def test_inducing_weights_last_layer_has_128_outputs():
     # Section 4.2: M_out = 10 in CIFAR-10's last layer, and 5,352,853 parameters. That is the number for M_out = 128.
     method, last = InducingFFG(), (10, 513)  # outputs, and inputs with the bias
     saved = numbers([method.shapes(*last, 128, 128)]) - numbers([method.shapes(*last, 10, 128)])
     assert 5_352_853 - saved == 5_321_347
 
 
-def test_cholesky_of_z_z_does_not_exist_for_more_rows_than_columns():
+def test_cholesky_of_zz_fails_for_more_rows_than_columns():
     # Eq. 10 takes Cholesky(Z_r Z_r^T); section 4.2 has M = 128 for layers of 64 outputs too.
     z = torch.randn(128, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     assert torch.linalg.matrix_rank(z @ z.T) == 64

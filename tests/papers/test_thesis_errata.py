@@ -17,7 +17,7 @@ def positive_definite(dim: int, seed: int) -> np.ndarray:
     return factor @ factor.T + np.eye(dim)
 
 
-def test_line_5_as_printed_never_moves_the_mean():
+def test_printed_line_5_never_updates_the_mean():
     # mean_t - mean_t-1 = (mean_t - mean_t-1) / t has only the solution mean_t = mean_t-1, for t > 1.
     vectors = 3 + np.random.default_rng(0).standard_normal((50, 2))
     printed, corrected = np.zeros(2), np.zeros(2)
@@ -29,7 +29,7 @@ def test_line_5_as_printed_never_moves_the_mean():
     np.testing.assert_allclose(corrected, vectors.mean(axis=0))
 
 
-def test_ratio_alpha_beta_belongs_to_the_summed_loss():
+def test_ratio_alpha_beta_is_for_the_summed_loss():
     generator = np.random.default_rng(0)
     x = generator.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=N_TRAIN)
     y = x @ [5.0, -8.0] + generator.normal(0, BETA**-0.5, size=N_TRAIN)
@@ -43,7 +43,7 @@ def test_ratio_alpha_beta_belongs_to_the_summed_loss():
     assert target.relative_mean(minimiser_of_the_mean_loss(ALPHA / BETA)) > 0.05
 
 
-def test_distances_of_table_4_1_are_those_of_half_the_penalty():
+def test_table_4_1_was_computed_with_half_the_penalty():
     # The minimiser under lambda |theta|^2 is (H + lambda)^-1 H theta*, for a theta* of uniform direction; torch's
     # weight decay lambda is the penalty (lambda / 2) |theta|^2.
     curvatures = np.linalg.eigvalsh([[1, 0.5], [0.5, 1]])
@@ -54,7 +54,7 @@ def test_distances_of_table_4_1_are_those_of_half_the_penalty():
         assert abs(mean - printed) > 6 * stderr
 
 
-def test_printed_sign_of_3_7_makes_a_precision_indefinite():
+def test_printed_sign_in_equation_3_7_makes_precision_indefinite():
     gradient, rate = np.array([1.0, 2.0]), 0.1
     empirical_fisher = N_TRAIN * np.outer(gradient, gradient)
     start = ALPHA * np.eye(2)
@@ -63,7 +63,7 @@ def test_printed_sign_of_3_7_makes_a_precision_indefinite():
     assert np.linalg.eigvalsh(corrected).min() >= ALPHA * (1 - 1e-9)
 
 
-def test_chain_rule_of_4_26_has_exp_gamma():
+def test_chain_rule_in_equation_4_26_needs_exp_gamma():
     # The log density of a normal of variance psi = exp(gamma): d/d gamma = d/d psi x exp(gamma).
     deviation, gamma = torch.tensor(0.7), torch.tensor(-1.3)
 
@@ -74,7 +74,7 @@ def test_chain_rule_of_4_26_has_exp_gamma():
     torch.testing.assert_close(ours, grad(lambda gamma: log_density(gamma.exp()))(gamma))
 
 
-def test_lower_bound_4_27_needs_the_factor_of_4_1():
+def test_lower_bound_4_27_needs_the_factor_of_equation_4_1():
     # With the exact posterior of h as q, entropy and energy add up to the sum of log densities, which 4.1 divides by T.
     generator = np.random.default_rng(0)
     factors, variance = 0.01 * generator.standard_normal((3, 1)), np.full(3, 1e-4)
@@ -92,7 +92,7 @@ def test_lower_bound_4_27_needs_the_factor_of_4_1():
     assert joint > log_likelihood > 0  # so the sum is no lower bound of the mean
 
 
-def test_algorithm_3_scales_rows_and_loses_the_spectrum():
+def test_algorithm_3_scales_rows_and_loses_the_eigenvalues():
     generator = np.random.default_rng(0)
     vectors = np.linalg.qr(generator.standard_normal((100, 10))).Q
     uniform, noise = generator.uniform(size=(2, 100))
@@ -107,7 +107,7 @@ def test_algorithm_3_scales_rows_and_loses_the_spectrum():
     assert conditions[1000] == pytest.approx(conditions[10], rel=0.2)
 
 
-def test_online_mean_is_the_samples_and_adds_to_w2():
+def test_online_mean_error_inflates_the_wasserstein_distance():
     # E |sample mean - mean|^2 = tr(S) / T, which is part of W2^2 in every row of Table B.2.
     covariance, n = positive_definite(5, seed=0), 1000
     generator = np.random.default_rng(1)
@@ -124,7 +124,7 @@ def cut_root(matrix: np.ndarray) -> np.ndarray:
     return vectors[:, kept] * np.sqrt(values[kept]) @ vectors[:, kept].T
 
 
-def test_cut_root_overstates_the_distance_of_small_variances():
+def test_truncated_matrix_root_overstates_wasserstein_distance():
     # Of equal distributions, whose distance is 0: the cut drops the overlap of a direction of small variance. The
     # argument of the outer root has eigenvalues v^2, so a variance below 1.1 per cent of the largest is lost.
     variances = np.array([1.0, 0.01])
@@ -135,13 +135,13 @@ def test_cut_root_overstates_the_distance_of_small_variances():
     assert GaussianTarget(np.zeros(2), covariance).scaled_wasserstein(np.zeros(2), covariance) < 1e-8
 
 
-def test_relative_mean_of_boston_is_that_of_the_table():
+def test_boston_relative_mean_distance_is_0_0262():
     # Section 5.2.2.2 says 0.0252 of it; Table B.3 and the VIFA paper say 0.0262.
     rows = read_published().query("dataset == 'boston-linear-released' and metric == 'rel_mean'")
     assert set(rows["value"]) == {0.0262}
 
 
-def test_outlier_of_energy_is_not_alone():
+def test_energy_mean_nmll_has_further_outliers():
     # Text of thesis and paper: "a single trial" of NMLL 4.04e8. It explains 2.02e7 of the mean over 20 splits.
     rows = read_published().query("dataset == 'energy' and method == 'slang' and metric == 'nmll'")
     (mean,) = rows[(rows["source"] == VIFA) & (rows["statistic"] == "mean")]["value"]

@@ -16,7 +16,7 @@ def number(value: float) -> torch.Tensor:
     return torch.tensor(value, dtype=torch.float64)
 
 
-def test_slangs_mean_step_is_vifas_times_the_covariance():  # equation 5.33, L = 1
+def test_slang_mean_step_is_vifas_times_covariance():  # equation 5.33, L = 1
     hparams = HParams(lr=number(0.01), prior_precision=number(0.7), noise_precision=number(0.02))
     problem = Problem(MLP(3, hidden=(4,)), Gaussian((0.01, 1.0)), hparams, number(12), number(2), number(3))
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Pages of a built site, parsed."""
+"""Parsed HTML pages of a built site."""
 
 import re
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Text, attributes and ids of a page; fails where tags do not close in order."""
+    """Parser of one HTML page that collects its text, attributes and ids; it fails if tags do not close in order."""
 
     def __init__(self, html: str):
         super().__init__()
@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
 
 class Built(dict):
-    """Parsed pages by file name."""
+    """The pages of a built site, parsed, by file name."""
 
     def __init__(self, index):
         super().__init__({path.name: Page(path.read_text(encoding="utf-8")) for path in index.parent.glob("*.html")})

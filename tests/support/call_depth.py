@@ -1,4 +1,4 @@
-"""Number of calls that lead from a job to a method's update."""
+"""Depth of the call stack between the start of a job and a method's update."""
 
 import sys
 
@@ -8,7 +8,10 @@ MOST_FRAMES = 11  # of this package, `execution.run.run` and the update among th
 
 
 def depths_of_updates(method: type, monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Return a set to which updates of a method add their number of frames of this package, outside of tracing."""
+    """Return a set to which each later update of the method adds its call depth within this package.
+
+    The depth is the number of stack frames of the package; updates that run while a graph is traced are ignored.
+    """
     depths, update = set(), method.update
 
     def watched(*arguments):

@@ -1,4 +1,4 @@
-"""Jobs of tiny cells, run in this process."""
+"""Jobs of tiny cells (one method on one split each) for tests that run them in this process."""
 
 import dataclasses
 
@@ -17,14 +17,14 @@ def outcome_of(job: Job) -> CellResult:
 
 
 def side_by_side(*jobs: Job) -> Job:
-    """One job of the cells of several."""
+    """Return one job that contains the cells of several jobs."""
     return dataclasses.replace(
         jobs[0], cells=tuple(job.cells[0] for job in jobs), journals=tuple(job.journals[0] for job in jobs)
     )
 
 
 def elsewhere(job: Job) -> Job:
-    """Return the job with another journal for its cell."""
+    """Return the job with another file for the tuning study of its cell."""
     return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.json"),))
 
 

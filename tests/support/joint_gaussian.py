@@ -1,4 +1,4 @@
-"""The joint Gaussian of weights and inducing weights, its parts dense (equation 6 of the paper of inducing weights)."""
+"""The joint Gaussian of weights and inducing weights as dense matrices (equation 6 of the inducing-weights paper)."""
 
 import torch
 from torch.func import jacrev
@@ -13,7 +13,7 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def vec(matrix: torch.Tensor) -> torch.Tensor:
-    """Columns one after the other, as in the paper."""
+    """Return the columns of a matrix, concatenated into a vector, as in the paper."""
     return matrix.T.reshape(-1)
 
 
@@ -22,7 +22,7 @@ def eye(size: int) -> torch.Tensor:
 
 
 class Joint:
-    """Equation 6, its parts dense."""
+    """The joint Gaussian of equation 6, with the parts of its covariance as dense matrices."""
 
     def __init__(self, z_r, z_c, d_r, d_c, sigma):
         self.z_r, self.z_c, self.d_r, self.d_c, self.sigma = z_r, z_c, d_r, d_c, sigma
@@ -37,7 +37,7 @@ class Joint:
         return cls(normal(m_out, D_OUT, seed=1), normal(m_in, D_IN, seed=2), d_r, d_c, 0.7)
 
     def sample(self, whitened, scale, unit):
-        """Return a sample of W (d_out, d_in), computed as in the method."""
+        """Return a sample of the weight matrix W (d_out, d_in), computed as the method does."""
         g_r, g_c = orthonormal(self.z_r, self.d_r), orthonormal(self.z_c, self.d_c)
         return self.sigma * matheron(g_r, g_c, whitened[None], scale, unit[None])[0]
 
@@ -45,7 +45,7 @@ class Joint:
         return torch.linalg.cholesky(self.psi_r) @ whitened @ torch.linalg.cholesky(self.psi_c).T
 
     def jacobian(self, whitened, scale):
-        """Return the Jacobian of vec W in the noise, of which W is an affine map."""
+        """Return the Jacobian of vec W with respect to the noise; W is an affine function of the noise."""
         noise = torch.zeros(D_OUT + len(self.z_r), D_IN + len(self.z_c), dtype=torch.float64)
         found = jacrev(lambda unit: vec(self.sample(whitened, scale, unit)))(noise)
         return found.reshape(D_OUT * D_IN, -1)

@@ -1,4 +1,4 @@
-"""Results of cells for tests: a fixture that `tests/conftest.py` hands on."""
+"""A pytest fixture that makes results of benchmark cells; `tests/conftest.py` provides it to all tests."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -24,7 +24,10 @@ PROVENANCE = {
 
 @pytest.fixture
 def result_of() -> Callable[..., CellResult]:
-    """Makes the result of a cell, "ok" unless told otherwise, from columns of its row; metrics only if it is "ok"."""
+    """Return a function that makes the result of a cell from a status ("ok" by default) and columns of its row.
+
+    Results have metrics only if their status is "ok".
+    """
 
     def make(cell, status="ok", tables=None, **columns: Any) -> CellResult:
         def part(kind: type, defaults: dict[str, Any]) -> Any:

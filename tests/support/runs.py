@@ -1,4 +1,4 @@
-"""Runs of `run_all.py` in processes of their own: what they store, what they start, what they print."""
+"""Helpers for tests that start `run_all.py` in a separate process, and inspect its results, processes and output."""
 
 import signal
 import sys
@@ -17,25 +17,25 @@ TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "el
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """Return the command line of a tiny run, on diabetes if no table is given."""
+    """Return the command line of a very short `run_all.py` run, on the diabetes data unless a table is given."""
     data = () if "--csv" in arguments else ("--datasets", "diabetes")
     return [sys.executable, str(ROOT / "run_all.py"), *BUDGET, *data, *map(str, arguments)]
 
 
 def heed_signals() -> None:
-    """Undo that a shell which runs the tests in the background, or `nohup`, has them ignore some signals."""
+    """Restore the default handling of signals that a shell in the background, or `nohup`, makes tests ignore."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         signal.signal(signal.Signals[name], signal.SIG_DFL)
 
 
 def rows(out: Path) -> pd.DataFrame:
-    """Return the stored cells, sorted, without the columns that a clock or a memory meter fills."""
+    """Return the stored result rows, sorted, without the columns of times and memory, which differ between runs."""
     cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
     return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
 
 
 def finished(out: Path) -> int:
-    """Return the number of cells in a results folder."""
+    """Return the number of finished cells in a results folder."""
     return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
 
 
@@ -48,7 +48,7 @@ def wait_for(what, seconds: float = 300) -> None:
 
 
 def until(words: str, stream: TextIO) -> str:
-    """Return the lines of a stream up to the first that contains `words`, and fail if none does."""
+    """Read a stream up to the first line that contains `words`, return the lines, and fail if no line does."""
     said = ""
     for line in stream:
         said += line
@@ -58,7 +58,7 @@ def until(words: str, stream: TextIO) -> str:
 
 
 def children_of(pid: int) -> list[psutil.Process]:
-    """Return the processes below a process, none if it has ended."""
+    """Return the descendants of a process; none if it has ended."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -66,5 +66,5 @@ def children_of(pid: int) -> list[psutil.Process]:
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes that have not ended."""
+    """Return those of the given processes that have not ended."""
     return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]

@@ -1,7 +1,8 @@
-"""A driver of trivial cells that trains nothing, for a test that kills it and its workers: `python soak.py OUT COUNT`.
+"""A benchmark run without training, for a test that kills it and its workers at random: `python soak.py OUT COUNT`.
 
-Scheduling, processes, progress, storing and resuming are those of every run. The numbers of a cell follow from its key.
-Now and then a worker or its guardian kills itself, always at the first try of a job, so that the second one succeeds.
+Scheduling, processes, progress, storing and resuming are those of a real run. The numbers of a cell are computed from
+its key. Now and then a worker, or the process that guards it, kills itself during the first attempt at a job; the
+second attempt succeeds.
 """
 
 import os
@@ -27,7 +28,7 @@ WHERE_FROM = Provenance(
 
 
 def result_of(cell: Cell) -> CellResult:
-    """Return the result that an undisturbed run stores."""
+    """Return the result that an uninterrupted run stores for a cell."""
     numbers = Random(cell.key)
     outcome = Outcome(status="ok", metrics={"nmll": numbers.gauss(), "rmse": numbers.random()})
     seconds = numbers.random()
@@ -35,12 +36,12 @@ def result_of(cell: Cell) -> CellResult:
 
 
 def ready(device: str, threads: int, *, on_progress) -> str:
-    """Stand for `bench.execution.run.ready`, which imports torch."""
+    """Replace `bench.execution.run.ready`, which would import torch."""
     return device
 
 
 def run(job: Job, device: str, *, on_progress) -> list[CellResult]:
-    """Stand for `bench.execution.run.run`."""
+    """Replace `bench.execution.run.run`, which would train: return made-up results of the job's cells."""
     seed = job.cells[0].seed
     chance, tried = Random(seed), job.journals[0].parent / f"tried-{seed}"
     victim = chance.choice([os.getpid(), os.getppid()])
@@ -53,7 +54,7 @@ def run(job: Job, device: str, *, on_progress) -> list[CellResult]:
 
 
 def main(out: Path, count: int) -> None:
-    """Run what is missing of `count` cells."""
+    """Run those of `count` cells that the results folder `out` lacks."""
     import soak  # by the name that the workers know
 
     from lockstep_bench.bench.console import runner

@@ -1,4 +1,4 @@
-"""Studies with an objective whose minimum is known."""
+"""Tuning studies with an objective whose minimum is known, for tests."""
 
 import math
 
@@ -18,11 +18,11 @@ SAMPLERS = pytest.mark.parametrize("sampler", ROUNDS)
 
 
 class Crash(BaseException):
-    """An exception that nothing catches, as sudden as a kill."""
+    """An exception that the code under test does not catch, which simulates a kill."""
 
 
 class Objective:
-    """Objective (log10 lr + 2)^2 + log10(precision)^2, except `scores[number]`; crashes in a given round of the run."""
+    """Objective (log10 lr + 2)^2 + log10(precision)^2, except for trials in `scores`; may raise `Crash`."""
 
     def __init__(self, crash_in_round: int | None = None, scores: dict[int, float] | None = None):
         self.rounds, self.crash_in_round, self.scores = [], crash_in_round, scores or {}
@@ -47,5 +47,5 @@ def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS, space=SPA
 
 
 def trials_of(journal) -> list[tuple]:
-    """Number, hyper-parameters, score and state of every trial, as any reader of the file sees them."""
+    """Return number, hyper-parameters, score and state of every trial, as read from the study's file."""
     return [(trial.number, trial.params, trial.value, trial.state) for trial in read_study(journal).trials]

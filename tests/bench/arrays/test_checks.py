@@ -37,7 +37,7 @@ def test_large_target_offsets_do_not_change_learning(near_zero, offset):
     )
 
 
-def test_draws_and_quantiles_of_targets_far_from_zero():
+def test_draws_and_quantiles_survive_large_target_offsets():
     fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(X, Y + 1e9)
     mean, sd = fitted.predict(X[:5], return_std=True)
     np.testing.assert_allclose(fitted.predict_quantiles(X[:5], 0.5), mean, atol=1e-3)
@@ -46,13 +46,13 @@ def test_draws_and_quantiles_of_targets_far_from_zero():
     assert len(np.unique(draws)) > 0.99 * draws.size
 
 
-def test_tuned_noise_of_targets_far_from_zero():
+def test_tuned_hparams_survive_large_target_offsets():
     tuned = [arrays.tune(arrays.regression(X, Y + offset), "map", PROTOCOL) for offset in (0.0, 1e9)]
     assert tuned[1].hparams == pytest.approx(tuned[0].hparams, rel=1e-5)
     assert tuned[1].score == pytest.approx(tuned[0].score, abs=1e-4)
 
 
-def test_offset_is_saved(tmp_path):
+def test_saved_posterior_keeps_the_target_offset(tmp_path):
     posterior = arrays.fit(arrays.regression(X, Y + 1e9), "map", PROTOCOL, GIVEN)
     storage.save(posterior, tmp_path / "far.npz")
     loaded, _ = storage.load(tmp_path / "far.npz")
@@ -69,7 +69,7 @@ def test_offset_is_saved(tmp_path):
         (Histogram.of(torch.tensor([0.0, 1.0]), torch.tensor([[1.0]])), "edges"),
     ],
 )
-def test_every_predictive_of_a_regression_moves(monkeypatch, predictive, moved):
+def test_every_predictive_type_gets_the_target_offset_back(monkeypatch, predictive, moved):
     posterior = arrays.fit(arrays.regression(X, Y + 1e9), "map", PROTOCOL, GIVEN)
     monkeypatch.setattr(type(posterior.fits), "predict", lambda *_: iter([predictive]))
     for name, part in posterior.predict(X)._asdict().items():
@@ -99,13 +99,13 @@ def test_every_predictive_of_a_regression_moves(monkeypatch, predictive, moved):
         (X, Y.astype("datetime64[s]"), "y should be an array of real numbers, got the type datetime64"),
     ],
 )
-def test_impossible_regressions_are_refused(x, y, message):
+def test_invalid_regression_arrays_are_refused(x, y, message):
     with pytest.raises((TypeError, ValueError), match=message):
         arrays.regression(x, y)
 
 
 @pytest.mark.parametrize("precisions", [(0.0, 1.0), (-1.0, 1.0), (2.0, 1.0), (NAN, 1.0), ("1", 2.0)])
-def test_impossible_noise_ranges_are_refused(precisions):
+def test_invalid_noise_ranges_are_refused(precisions):
     with pytest.raises((TypeError, ValueError), match="noise_precisions should"):
         arrays.regression(X, Y, precisions)
 
@@ -128,20 +128,20 @@ def test_impossible_noise_ranges_are_refused(precisions):
         (LABELS, 2.0, "n_classes should be an integer of at least 2, got 2.0"),
     ],
 )
-def test_impossible_labels_are_refused(labels, n_classes, message):
+def test_invalid_class_labels_are_refused(labels, n_classes, message):
     with pytest.raises((TypeError, ValueError), match=message):
         arrays.classification(X, labels, n_classes)
 
 
 @pytest.mark.parametrize("x", [X, X.astype(np.float32), X.tolist(), torch.tensor(X), pd.DataFrame(X), X > 0])
 @pytest.mark.parametrize("y", [Y, torch.tensor(Y), pd.Series(Y), Y.tolist(), Y > 0, np.round(100 * Y).astype(int)])
-def test_arrays_of_any_library_are_taken(x, y):
+def test_arrays_of_other_libraries_are_accepted(x, y):
     data = arrays.regression(x, y)
     np.testing.assert_allclose(data.dataset.y + data.offset, np.asarray(y, dtype=float))
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, bool, torch.tensor, list])
-def test_whole_labels_of_any_type_are_taken(kind):
+def test_integer_labels_of_any_dtype_are_accepted(kind):
     labels = LABELS.astype(kind) if isinstance(kind, type) and kind is not list else kind(LABELS)
     np.testing.assert_array_equal(arrays.classification(X, labels, np.int64(2)).dataset.y, LABELS)
 
@@ -167,24 +167,24 @@ def posterior() -> Posterior:
         (X, True, "n_samples should be an integer of at least 1, got True"),
     ],
 )
-def test_impossible_inputs_are_refused(posterior, x, n_samples, message):
+def test_invalid_input_arrays_are_refused(posterior, x, n_samples, message):
     with pytest.raises((TypeError, ValueError), match=message):
         posterior.predict(x, n_samples)
 
 
 @pytest.mark.parametrize("n_samples", [5, np.int64(5), np.uint8(5)])
-def test_number_of_samples_may_be_of_numpy(n_samples):
+def test_number_of_samples_may_be_a_numpy_integer(n_samples):
     posterior = arrays.fit(arrays.regression(X, Y), "mfvi", PROTOCOL, GIVEN)
     assert len(posterior.predict(X, n_samples).mean) == 5
 
 
 @pytest.mark.parametrize("epochs", [20, np.int64(20), np.int32(20), np.uint8(20), np.array(20), torch.tensor(20)])
-def test_settings_of_numpy_are_those_of_python(epochs):
+def test_numpy_settings_equal_python_settings(epochs):
     assert arrays.protocol_of("quick", {"epochs": epochs}) == arrays.protocol_of("quick", {"epochs": 20})
 
 
 @pytest.mark.parametrize("epochs", [20.0, np.float64(20), True, np.bool_(True), "20", np.int64(0)])
-def test_settings_that_are_no_integers_are_refused(epochs):
+def test_non_integer_settings_are_refused(epochs):
     with pytest.raises(ValueError, match=r"epochs is .*; it must be an integer of at least 1"):
         arrays.protocol_of("quick", {"epochs": epochs})
 
@@ -201,7 +201,7 @@ def test_settings_that_are_no_integers_are_refused(epochs):
         ({"hparams": {**GIVEN, "lr": [0.1, 0.2]}}, r"should have the shape \(\), got \(2,\)"),
     ],
 )
-def test_impossible_fits_are_refused(changes, message):
+def test_invalid_fit_arguments_are_refused(changes, message):
     arguments = {"data": arrays.regression(X, Y), "method": "map", "protocol": PROTOCOL, "hparams": GIVEN, **changes}
     with pytest.raises((TypeError, ValueError), match=message):
         arrays.fit(**arguments)
@@ -218,7 +218,7 @@ def test_impossible_fits_are_refused(changes, message):
         (("diabtes",), "did you mean 'diabetes'"),
     ],
 )
-def test_impossible_splits_are_refused(arguments, message):
+def test_unknown_data_sets_and_splits_are_refused(arguments, message):
     with pytest.raises((TypeError, ValueError, LookupError), match=message):
         arrays.registered(*arguments)
 
@@ -235,7 +235,7 @@ def test_impossible_splits_are_refused(arguments, message):
     ],
     ids=str,
 )
-def test_labels_of_one_type_are_encoded(classes):
+def test_classifier_learns_labels_of_any_single_type(classes):
     fitted = PosteriorClassifier("map", hparams={"lr": 0.02, "prior_precision": 0.1}, **SHORT).fit(X, classes[LABELS])
     np.testing.assert_array_equal(fitted.classes_, classes)
     assert (fitted.predict(X) == classes[LABELS]).mean() > 0.9
@@ -252,12 +252,12 @@ def test_labels_of_one_type_are_encoded(classes):
     ],
     ids=str,
 )
-def test_other_labels_are_refused(classes, message):
+def test_labels_of_mixed_types_are_refused(classes, message):
     with pytest.raises(ValueError, match=message):
         PosteriorClassifier("map", **SHORT).fit(X, classes[LABELS])
 
 
-def test_negative_variance_of_a_method_is_named(monkeypatch):
+def test_negative_predictive_variance_raises_and_names_the_method(monkeypatch):
     fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(X, Y)
     normals = Normals(torch.zeros(1, 64), -torch.ones(1, 64))
     monkeypatch.setattr(Posterior, "predict", lambda self, x: normals)

@@ -53,14 +53,14 @@ def components(regressor: PosteriorRegressor, x: np.ndarray) -> tuple[np.ndarray
     return predictive.mean.double().numpy(), predictive.variance.double().sqrt().numpy()
 
 
-def test_import_of_bench_loads_no_torch():
+def test_importing_bench_does_not_import_torch():
     code = (
         "import sys, lockstep_bench; assert 'torch' not in sys.modules; from lockstep_bench import PosteriorRegressor"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_mean_and_spread_are_those_of_the_mixture(regressor):
+def test_predicted_mean_and_sd_are_those_of_the_mixture(regressor):
     x = np.linspace(-3, 3, 11)[:, None]
     means, sds = components(regressor, x)
     mean, sd = regressor.predict(x, return_std=True)
@@ -75,7 +75,7 @@ def test_score_is_the_mean_log_density(regressor):
     assert regressor.score(x, y) == pytest.approx(np.log(densities).mean(), rel=1e-5)
 
 
-def test_quantiles_invert_the_distribution_function(regressor):
+def test_predicted_quantiles_invert_the_distribution_function(regressor):
     x, levels = np.linspace(-3, 3, 7)[:, None], [0.05, 0.5, 0.9]
     values = regressor.predict_quantiles(x, levels)
     assert values.shape == (7, 3)
@@ -85,7 +85,7 @@ def test_quantiles_invert_the_distribution_function(regressor):
 
 
 @pytest.mark.parametrize("q", [0.0, 1.5, [0.5, 1.0], [[0.5]]])
-def test_impossible_quantiles_are_refused(regressor, q):
+def test_quantile_levels_outside_0_to_1_are_refused(regressor, q):
     with pytest.raises(ValueError, match="between 0 and 1"):
         regressor.predict_quantiles([[0.0]], q)
 
@@ -102,7 +102,7 @@ def test_draws_have_the_moments_of_the_joint_predictive(regressor):
     np.testing.assert_array_equal(draws, regressor.sample(x, 20_000, random_state=0))
 
 
-def test_draws_of_one_distribution_per_point_follow_it(monkeypatch):
+def test_student_t_draws_follow_the_predictive_distribution(monkeypatch):
     def predict(self, x):
         return StudentT(*(torch.full((1, len(x)), value) for value in (5.0, 3.0, 2.0)))
 
@@ -114,7 +114,7 @@ def test_draws_of_one_distribution_per_point_follow_it(monkeypatch):
     assert abs(np.corrcoef(draws)[0, 1]) < 0.1
 
 
-def test_draws_of_a_mixture_share_its_samples(monkeypatch):
+def test_draws_at_all_points_share_a_weight_sample(monkeypatch):
     def predict(self, x):
         return StudentT(
             *(torch.tensor([low, high])[:, None].expand(2, len(x)) for low, high in ((5, 9.0), (-40.0, 40), (2, 1.0)))
@@ -141,7 +141,7 @@ def test_probabilities_are_the_mean_over_weight_samples(classifier, monkeypatch)
     assert classifier.score(x, y) == pytest.approx(np.log(true).mean(), rel=1e-12)
 
 
-def test_classes_are_learned(classifier):
+def test_classifier_learns_ring_shaped_classes(classifier):
     x, y = rings()
     assert (classifier.predict(x) == y).mean() > 0.8  # the most frequent class has less than half of the points
 
@@ -161,7 +161,7 @@ def test_chunked_predictions_equal_unchunked_ones(regressor, classifier, monkeyp
         np.testing.assert_allclose(result(), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_label_that_fit_never_saw_is_refused(classifier):
+def test_score_refuses_labels_unseen_in_fit(classifier):
     with pytest.raises(ValueError, match="'square', which was not among"):
         classifier.score([[0.0, 0.0]], ["square"])
 
@@ -172,7 +172,7 @@ def test_single_class_is_refused():
 
 
 @pytest.mark.parametrize("method", ["map", "mfvi(tempering=0.1)", "ensemble:map"])
-def test_untuned_hparams_come_from_the_search(method):
+def test_hparams_that_are_not_given_are_tuned(method):
     fitted = PosteriorRegressor(method, hparams={"lr": 0.02}, **SHORT).fit(*wave())
     assert fitted.hparams_["lr"] == 0.02
     assert set(fitted.hparams_) == {"lr", "prior_precision", "noise_precision"}
@@ -196,7 +196,7 @@ def test_network_has_the_given_layers():
     assert fitted.posterior_.fits.n_weights == 1 * 7 + 7 + 7 * 5 + 5 + 5 * 1 + 1
 
 
-def test_fits_of_one_seed_are_equal():
+def test_fits_with_the_same_seed_are_equal():
     x, y = wave()
     means = [PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(x, y).predict(x) for _ in range(2)]
     np.testing.assert_array_equal(*means)
@@ -204,7 +204,7 @@ def test_fits_of_one_seed_are_equal():
     assert (other.predict(x) != means[0]).any()
 
 
-def test_generator_as_random_state_gives_another_fit_each_time():
+def test_generator_as_random_state_changes_every_fit():
     x, y = wave()
     generator = np.random.RandomState(0)
     settings = {**SHORT, "random_state": generator}
@@ -233,7 +233,7 @@ def test_grid_search_chooses_the_better_likelihood():
     assert search.best_params_["hparams"] == GIVEN
 
 
-def test_columns_of_data_frames_are_checked():
+def test_predict_checks_the_data_frames_columns():
     x, y = wave()
     fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(pd.DataFrame(x, columns=["age"]), y)
     assert list(fitted.feature_names_in_) == ["age"]
@@ -241,7 +241,7 @@ def test_columns_of_data_frames_are_checked():
         fitted.predict(pd.DataFrame(x, columns=["size"]))
 
 
-def test_missing_values_are_refused_by_column():
+def test_error_on_missing_values_names_the_column():
     x, y = rings()
     frame = pd.DataFrame(x, columns=["age", "size"])
     frame.loc[3:5, "size"] = np.nan
@@ -253,7 +253,7 @@ def test_missing_values_are_refused_by_column():
         fitted.predict(frame)
 
 
-def test_columns_of_texts_are_refused_by_name():
+def test_error_on_text_columns_names_the_column():
     frame = pd.DataFrame({"age": np.arange(40.0), "city": ["Rome", "Oslo"] * 20, "open": [True, False] * 20})
     regressor = PosteriorRegressor("map", hparams=GIVEN, **SHORT)
     with pytest.raises(ValueError, match="no numbers, 'city'; encode them"):
@@ -262,7 +262,7 @@ def test_columns_of_texts_are_refused_by_name():
     make_pipeline(encoder, regressor).fit(frame, np.arange(40.0))
 
 
-def test_diverged_fits_say_so():
+def test_diverged_fit_raises_and_suggests_smaller_learning_rate():
     with pytest.raises(Diverged, match="smaller learning rate"):
         PosteriorRegressor("map", hparams={**GIVEN, "lr": 1e30}, **SHORT).fit(*wave())
 
@@ -272,7 +272,7 @@ def test_diverged_fits_say_so():
     [(np.full(40, 7.0), 0.05), (np.arange(40) > 20, 0.2), (1e6 + np.arange(40.0), 0.3)],
     ids=["equal", "boolean", "far from 0"],
 )
-def test_unusual_targets_are_learned(y, largest_rmse):
+def test_constant_boolean_and_far_targets_are_learned(y, largest_rmse):
     x = np.arange(40.0)[:, None]
     fitted = PosteriorRegressor("map", hparams=HPARAMS, **SHORT).fit(x, y)
     mean, sd = fitted.predict(x, return_std=True)
@@ -295,7 +295,7 @@ def test_unusual_targets_are_learned(y, largest_rmse):
         ({"device": "gpu"}, "devices 'gpu' cannot be read"),
     ],
 )
-def test_impossible_parameters_are_refused(params, message):
+def test_invalid_estimator_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         PosteriorRegressor(**params).fit(*wave())
 
@@ -305,7 +305,7 @@ def test_fewer_rows_than_folds_are_refused():
         PosteriorRegressor("map", preset="paper").fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
 
 
-def test_verbose_fits_print_their_time(capsys):
+def test_verbose_fits_print_their_duration(capsys):
     fitted = PosteriorRegressor("map", hparams={"lr": 0.02}, verbose=True, **SHORT).fit(*wave())
     last_line = capsys.readouterr().out.rpartition("\r")[2]
     seconds, tuning = f"{fitted.fit_seconds_:.1f}", f"{fitted.tune_seconds_:.1f}"

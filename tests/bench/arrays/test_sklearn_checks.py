@@ -14,5 +14,5 @@ SETTINGS = {"epochs": 60}
         PosteriorClassifier("map", preset="quick", hparams=HPARAMS, settings=SETTINGS),
     ]
 )
-def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+def test_estimators_pass_scikit_learns_own_checks(estimator, check):
     check(estimator)

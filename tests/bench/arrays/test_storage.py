@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 @pytest.mark.parametrize("method", methods.headline())
-def test_posterior_of_each_family_predicts_the_same_after_loading(tmp_path, method):
+def test_loaded_posterior_predicts_the_same_for_every_family(tmp_path, method):
     data = arrays.regression(X, Y)
     protocol = arrays.protocol_of("quick", {"sampler": "centre", "max_updates": 60, "samples": 5})
     posterior = arrays.fit(data, method, protocol, arrays.tune(data, method, protocol).hparams)
@@ -37,7 +37,7 @@ def test_posterior_of_each_family_predicts_the_same_after_loading(tmp_path, meth
 
 
 @pytest.mark.parametrize("method", ["ensemble:map", "mfvi(tempering=0.1)"])
-def test_estimator_is_the_same_after_loading(tmp_path, method):
+def test_loaded_estimator_equals_the_saved_one(tmp_path, method):
     estimator = PosteriorRegressor(method, hparams=GIVEN, **SHORT).fit(X, Y)
     estimator.save(tmp_path / "wave.npz")
     loaded = PosteriorRegressor.load(tmp_path / "wave.npz")
@@ -47,7 +47,7 @@ def test_estimator_is_the_same_after_loading(tmp_path, method):
     assert {name: vars(loaded)[name] for name in names} == {name: vars(estimator)[name] for name in names}
 
 
-def test_numbers_of_numpy_can_be_saved(tmp_path):
+def test_numpy_parameters_can_be_saved(tmp_path):
     given = {"hparams": {**GIVEN, "lr": np.float32(0.02)}, "hidden": 7}
     PosteriorRegressor("map", **given, **{**SHORT, "random_state": np.int64(3)}).fit(X, Y).save(tmp_path / "wave.npz")
     loaded = PosteriorRegressor.load(tmp_path / "wave.npz")
@@ -55,7 +55,7 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
 
 
 @pytest.mark.parametrize("labels", [np.array(["a", "b", "c"]), np.array(["a", "b", "c"], object), np.array([3, 5, 9])])
-def test_labels_keep_their_type(tmp_path, labels):
+def test_loaded_classifier_keeps_the_label_type(tmp_path, labels):
     estimator = PosteriorClassifier("map", hparams=HPARAMS, **SHORT).fit(X, np.resize(labels, 40))
     estimator.save(tmp_path / "labels.npz")
     loaded = PosteriorClassifier.load(tmp_path / "labels.npz")
@@ -63,13 +63,13 @@ def test_labels_keep_their_type(tmp_path, labels):
     np.testing.assert_array_equal(loaded.predict(X), estimator.predict(X))
 
 
-def test_estimator_of_another_kind_is_refused(tmp_path):
+def test_regressor_refuses_a_saved_classifier(tmp_path):
     PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(X, Y).save(tmp_path / "wave.npz")
     with pytest.raises(ValueError, match="holds a PosteriorRegressor; load it as one"):
         PosteriorClassifier.load(tmp_path / "wave.npz")
 
 
-def test_loading_never_unpickles(tmp_path):
+def test_loading_never_unpickles_the_file(tmp_path):
     class Evil:
         def __reduce__(self):
             return sys.exit, ("unpickled",)
@@ -80,7 +80,7 @@ def test_loading_never_unpickles(tmp_path):
         PosteriorRegressor.load(evil)
 
 
-def test_files_name_no_classes_but_named_tuples_of_methods(monkeypatch):
+def test_loading_imports_only_named_tuples_of_methods(monkeypatch):
     imported = []
     monkeypatch.setattr("importlib.import_module", imported.append)
     for kind in ("os:system", "builtins:eval", "antigravity:fly", "subprocess:Popen"):
@@ -92,7 +92,7 @@ def test_files_name_no_classes_but_named_tuples_of_methods(monkeypatch):
 @pytest.mark.parametrize(
     "changes", [{"format": 0}, {"method": "nothing"}, {"posterior": {"tensor": 99}}, {"posterior": 7}, {"source": None}]
 )
-def test_damaged_files_are_refused(tmp_path, changes):
+def test_damaged_posterior_files_are_refused(tmp_path, changes):
     PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(X, Y).save(tmp_path / "wave.npz")
     with np.load(tmp_path / "wave.npz") as file:
         parts = dict(file)
@@ -102,13 +102,13 @@ def test_damaged_files_are_refused(tmp_path, changes):
         PosteriorRegressor.load(tmp_path / "damaged.npz")
 
 
-def test_other_files_are_refused(tmp_path):
+def test_files_without_a_posterior_are_refused(tmp_path):
     (tmp_path / "text").write_text("no archive")
     with pytest.raises(ValueError, match="holds no posterior"):
         PosteriorRegressor.load(tmp_path / "text")
 
 
-def test_trees_keep_their_structure(monkeypatch):
+def test_saved_trees_of_tensors_keep_their_structure(monkeypatch):
     monkeypatch.setitem(sys.modules, "pairs", sys.modules[__name__])
     monkeypatch.setattr(Pair, "__module__", "pairs")
     tree = (Pair(torch.arange(3), {"x": [torch.ones(2, 2), None]}), np.eye(2), 1.5, "text")
@@ -118,6 +118,6 @@ def test_trees_keep_their_structure(monkeypatch):
     assert type(again[0]) is Pair
 
 
-def test_objects_of_other_libraries_cannot_be_saved():
+def test_posteriors_with_foreign_objects_cannot_be_saved():
     with pytest.raises(TypeError, match="a object cannot be saved"):
         packed((object(),), [])

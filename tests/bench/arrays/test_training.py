@@ -33,7 +33,7 @@ def sine(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     ("name", "method", "split", "seed"),
     [("diabetes", "vifa", 0, 0), ("diabetes", "ensemble:map", 2, 3), ("wdbc", "laplace", 1, 1)],
 )
-def test_numbers_equal_those_of_a_cell(tmp_path, name, method, split, seed):
+def test_array_fit_equals_the_benchmark_run(tmp_path, name, method, split, seed):
     cell = Cell("uci", name, method, split, "quick", SHORT, seed)
     outcome = run(Job((cell,), (tmp_path / "study.log",), None))[0].outcome
     data = arrays.registered(name, split)
@@ -46,7 +46,7 @@ def test_numbers_equal_those_of_a_cell(tmp_path, name, method, split, seed):
     assert metrics.nmll(predictive, torch.tensor(data.dataset.y[test])) == outcome.metrics["nmll"]
 
 
-def test_numbers_equal_those_of_an_own_table(tmp_path):
+def test_array_fit_equals_the_run_on_a_csv_table(tmp_path):
     csv = tmp_path / "waves.csv"
     frame = pd.DataFrame(np.column_stack(sine()), columns=["a", "b", "y"])
     test = datasets.fixed_splits(len(frame), 20, 0)[3].test
@@ -65,7 +65,7 @@ def test_numbers_equal_those_of_an_own_table(tmp_path):
     assert metrics.nmll(predictive, torch.tensor(data.dataset.y[test])) == outcome.metrics["nmll"]
 
 
-def test_predictions_equal_those_of_engine_at_its_rows():
+def test_predictions_at_new_inputs_equal_the_engines():
     x, y = sine()
     hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
     data, new = arrays.regression(x, y), np.random.default_rng(1).uniform(-2, 2, size=(9, 2))
@@ -96,7 +96,7 @@ def test_predictions_equal_a_dense_forward_pass():
     np.testing.assert_allclose(predictive.variance, np.full((1, 9), 1 / 50), rtol=1e-5)
 
 
-def test_noise_range_follows_the_targets():
+def test_noise_search_range_follows_the_target_scale():
     x, y = sine()
     assert arrays.regression(x, 0.01 * y).source.noise_precisions == pytest.approx(datasets.noise_precisions(0.01 * y))
 
@@ -108,7 +108,7 @@ def test_given_hparams_are_not_tuned():
     assert (tuned.hparams, tuned.score, tuned.n_trials) == (hparams, None, 0)
 
 
-def test_given_range_is_searched():
+def test_given_search_range_is_used_in_tuning():
     protocol = arrays.protocol_of("quick", {"trials": 3}, {"lr": (0.5, 0.6), "prior_precision": 2.0})
     tuned = arrays.tune(arrays.regression(*sine()), "map", protocol)
     assert 0.5 <= tuned.hparams["lr"] <= 0.6
@@ -131,7 +131,7 @@ def test_posterior_holds_no_training_data():
         (("quick", None, {"lr": (0.2, 0.1)}), "empty range"),
     ],
 )
-def test_impossible_protocols_are_refused(arguments, message):
+def test_invalid_protocol_settings_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         arrays.protocol_of(*arguments)
 
@@ -145,14 +145,14 @@ def test_impossible_protocols_are_refused(arguments, message):
         ("laplace-full", {}, "cannot be used on these data"),
     ],
 )
-def test_impossible_methods_are_refused(method, hparams, message):
+def test_unknown_methods_and_hparams_are_refused(method, hparams, message):
     x, y = sine()
     data = arrays.regression(np.tile(x, 30), y)  # too many weights for the full Laplace approximation
     with pytest.raises(ValueError, match=message):
         arrays.tune(data, method, arrays.protocol_of("quick", hparams=hparams))
 
 
-def test_missing_hparams_are_named():
+def test_error_names_missing_hyper_parameters():
     with pytest.raises(ValueError, match=r"lr, noise_precision, prior_precision\), got lr"):
         arrays.fit(arrays.regression(*sine()), "map", SHORT, {"lr": 0.1})
 
@@ -165,7 +165,7 @@ def test_two_classes_have_a_bernoulli_likelihood():
     assert posterior.predict(x).log_probs.shape == (1, 60, 2)
 
 
-def test_progress_of_a_fit_ends_at_one(monkeypatch):
+def test_reported_progress_of_a_fit_ends_at_one(monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0)
     reports, hparams = [], {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
     arrays.fit(arrays.regression(*sine()), "map", SHORT, hparams, on_progress=reports.append)

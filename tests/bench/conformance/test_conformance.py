@@ -44,7 +44,7 @@ def installed(name: str) -> Method:
 
 
 @pytest.mark.parametrize("name", one_of_each_kind(methods.names()))
-def test_every_method_passes_on_one_of_its_tasks(name):
+def test_every_method_passes_quick_checks_on_one_task(name):
     method, number = installed(name), methods.names().index(name)
     usable = [task for task in TASKS if not method.excludes(task)]
     rules = [title for title in QUICK if title not in (HMC_ALONE if name == "hmc" else SEARCH_SPACES)]
@@ -53,7 +53,7 @@ def test_every_method_passes_on_one_of_its_tasks(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", methods.names())
-def test_every_method_passes_every_check(name):
+def test_every_method_passes_every_conformance_check(name):
     assert failures(installed(name), rules=tuple(RULES)) == {}
 
 
@@ -68,13 +68,13 @@ class ForTwoClasses(MAP):
     likelihoods = ("bernoulli",)
 
 
-def test_excluded_tasks_are_not_checked():
+def test_tasks_that_a_method_excludes_are_not_checked():
     outcomes = findings(ForTwoClasses(), rules=tuple(RULES))
     assert all(finding.passed for finding in outcomes.values())
     assert "not applicable: no gaussian likelihood" in outcomes["conjugate posterior"].detail
 
 
-def test_method_without_tasks_fails():
+def test_method_that_excludes_every_task_fails():
     class ForNothing(MAP):
         likelihoods = ()
 
@@ -86,13 +86,13 @@ class NewPhaseEachUpdate(MAP):
         return update
 
 
-def test_many_phases_are_warned_of():
+def test_check_warns_of_many_training_phases():
     (finding,) = findings(NewPhaseEachUpdate(), rules=["few phases"]).values()
     assert (finding.passed, finding.warned) == (True, True)
     assert "`phase` has 1,000 values in 1,000 updates" in finding.detail
 
 
-def test_many_phases_are_not_compiled():
+def test_check_does_not_compile_many_phases():
     fits = orthogonal(0).fit(NewPhaseEachUpdate(), 200, 30, lr=0.01)
     assert fits.execution == "eager"
 
@@ -108,7 +108,7 @@ def test_method_without_weight_posterior_skips_conjugate_check():
     )
 
 
-def test_wrapper_of_another_library_passes(foreign_library):
+def test_wrapper_of_another_library_passes_the_checks(foreign_library):
     assert failures(foreign_library) == {}
 
 
@@ -321,12 +321,12 @@ class ExplodesBeyondItsUsualSpace(MAP):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Method) else "",
 )
-def test_broken_adapters_fail_the_right_check(method, check_title, complaint):
+def test_each_broken_method_fails_its_own_check(method, check_title, complaint):
     assert re.search(complaint, failures(method, rules=[check_title])[check_title])
 
 
 @pytest.mark.parametrize("leak", [NormalisesOverTheStack, CountsItsFits])
-def test_leak_between_fits_fails_no_other_check(leak):
+def test_shared_state_between_fits_fails_only_its_checks(leak):
     leaks = ("stack equals alone", "deterministic", "keeps nothing in itself", "keeps the units")
     rules = [title for title in QUICK if title not in leaks]
     assert failures(leak(), rules=rules, tasks=TASKS[:1]) == {}
@@ -406,11 +406,11 @@ class KeepsItsLastWeights(MAP):
     ],
     ids=lambda part: type(part).__name__ if isinstance(part, Method) else "",
 )
-def test_attribute_that_changes_is_named(method, attribute):
+def test_check_names_the_attribute_that_training_changed(method, attribute):
     assert attribute in failures(method, rules=["keeps nothing in itself"])["keeps nothing in itself"]
 
 
-def test_counter_is_no_fault_of_native_loops():
+def test_update_counter_is_not_blamed_on_native_loops():
     complaint = failures(CountsItsUpdates(), rules=["trains natively"], tasks=TASKS[:1])["trains natively"]
     assert re.search("differs from the same fit alone .*`update` changes `self.count`, from", complaint)
     assert "bench.native" not in complaint
@@ -422,7 +422,7 @@ class CachesAConstant(MAP):
         return state.weights
 
 
-def test_cache_of_a_constant_passes():
+def test_caching_a_constant_passes_the_state_check():
     assert failures(CachesAConstant(), rules=["keeps nothing in itself"]) == {}
 
 
@@ -449,13 +449,13 @@ class OfStandardisedTargets(MAP):
 @pytest.mark.parametrize(
     "parts", [(), (True,), (False, True), (True, True), (True, False, True), (False, True, True), (False, False, True)]
 )
-def test_predictions_in_other_units_fail(parts):
+def test_predictions_in_wrong_units_fail_the_check(parts):
     complaint = failures(OfStandardisedTargets(*parts), rules=["keeps the units"])["keeps the units"]
     assert "with targets 64 times as large plus 1024" in complaint
     assert ("they are of standardised targets" in complaint) == (not any(parts[:2]))
 
 
-def test_predictions_in_original_units_pass():
+def test_predictions_in_original_units_pass_the_check():
     assert failures(OfStandardisedTargets(True, True, True), rules=["keeps the units"]) == {}
 
 
@@ -513,7 +513,7 @@ def test_full_batch_method_passes_every_check():
     ],
     ids=lambda part: type(part).__name__ if isinstance(part, FullBatch) else "",
 )
-def test_full_batch_methods_fail_the_right_checks(method, rule, message):
+def test_each_broken_full_batch_method_fails_its_check(method, rule, message):
     (finding,) = check(method, (rule,))
     assert not finding.passed
     assert message in finding.detail

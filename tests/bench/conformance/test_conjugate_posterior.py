@@ -27,14 +27,14 @@ def finding_of(method: Method):
 
 
 @pytest.mark.parametrize("name", ["map", "mfvi", "vifa-k1", "laplace", "swag", "slang-released"])
-def test_methods_pass(name):
+def test_selected_methods_pass_the_conjugate_posterior_check(name):
     finding = finding_of(methods.get(name))
     assert finding.passed, finding.detail
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", POSTERIOR)
-def test_every_method_passes(name):
+def test_every_method_passes_the_conjugate_posterior_check(name):
     finding = finding_of(methods.get(name))
     assert finding.passed, finding.detail
 
@@ -79,7 +79,7 @@ def with_slip(kind: type[Method], **changes) -> Method:
     ids=["no prior", "twice the prior", "half the prior", "no n_train", "no noise precision", "reciprocal noise"],
 )
 @pytest.mark.slow
-def test_likely_causes_of_wrong_means_are_named(kind, changes, complaint):
+def test_failure_names_likely_causes_of_a_wrong_mean(kind, changes, complaint):
     finding = finding_of(with_slip(kind, **changes))
     assert not finding.passed
     assert re.search(complaint, finding.detail), finding.detail
@@ -106,7 +106,7 @@ class PointWithoutCaveat(MAP):
 
 
 @pytest.mark.parametrize("kind", [HalfTheNoise, WrongNoiseOfTargets, ClaimsFullCovariance, PointWithoutCaveat])
-def test_wrong_spread_is_found(kind):
+def test_wrong_posterior_spread_fails_the_check(kind):
     finding = finding_of(kind())
     assert not finding.passed
     assert "a posterior standard deviation is" in finding.detail
@@ -122,7 +122,7 @@ class Moments(FullLaplace):
         return Normals(predictive.mean.mean(0, keepdim=True), total[None])
 
 
-def test_predictive_in_closed_form_passes():
+def test_method_with_closed_form_predictive_passes():
     finding = finding_of(Moments())
     assert finding.passed, finding.detail
 
@@ -133,7 +133,7 @@ class Students(MAP):
         return StudentT(torch.full_like(mean[:1], 5.0), mean[:1], variance[:1].sqrt())
 
 
-def test_weights_that_do_not_predict_normals_fail():
+def test_non_gaussian_predictions_fail_the_conjugate_check():
     assert "declare `weight_posterior = False`" in finding_of(Students()).detail
 
 
@@ -142,7 +142,7 @@ class KeepsSixteen(FullLaplace):
         return super().predict(problem, posterior, x, noise, 16)
 
 
-def test_method_with_sixteen_samples_passes():
+def test_method_that_stores_sixteen_samples_passes():
     finding = finding_of(KeepsSixteen())
     assert finding.passed, finding.detail
 
@@ -156,14 +156,14 @@ class TunesItsMomentum(MAP):
         return after._replace(weights=torch.lerp(after.weights, state.weights, problem.hparams.momentum)), reported
 
 
-def test_every_declared_hyper_parameter_is_supplied():
+def test_conjugate_check_supplies_every_declared_hyper_parameter():
     finding = finding_of(TunesItsMomentum())
     assert finding.passed, finding.detail
 
 
 @pytest.mark.parametrize("problem_of", [orthogonal, strong_prior])
 @pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
-def test_best_gaussian_minimises_the_divergence(problem_of, covariance):
+def test_best_gaussian_minimises_the_kl_divergence(problem_of, covariance):
     problem = problem_of(0)
     exact, best = problem.posterior(), problem.best_normal(covariance).covariance
 
@@ -176,7 +176,7 @@ def test_best_gaussian_minimises_the_divergence(problem_of, covariance):
     assert divergence(best) < min(divergence(best + step), divergence(best - step))
 
 
-def test_strong_prior_precision_lies_between_data_precisions():
+def test_test_problems_prior_precision_is_comparable_to_datas():
     problem = strong_prior(0)
     of_data = np.linalg.eigvalsh(problem.beta * problem.x.T @ problem.x)
     assert of_data[0] < problem.alpha < of_data[-1]

@@ -33,7 +33,7 @@ def stub(monkeypatch):
     monkeypatch.setattr(conformance, "check", check)
 
 
-def test_order_of_findings_is_order_of_names(monkeypatch):
+def test_parallel_findings_keep_the_order_of_methods(monkeypatch):
     alone = list(check_each(NAMES, 1))
     monkeypatch.setattr(parallel.joblib, "Parallel", ImmediateParallel)
     done = []
@@ -42,7 +42,7 @@ def test_order_of_findings_is_order_of_names(monkeypatch):
     assert done == ["swa", "map", "hmc"]  # `hmc`, which cannot be stacked, is started first
 
 
-def test_one_process_yields_findings_one_by_one(monkeypatch):
+def test_single_process_yields_each_finding_at_once(monkeypatch):
     def check(method):
         yield Finding("first", True, "fine")
         raise KeyboardInterrupt
@@ -51,14 +51,14 @@ def test_one_process_yields_findings_one_by_one(monkeypatch):
     assert next(check_each(["map"], 4)) == ("map", Finding("first", True, "fine"))
 
 
-def test_unknown_name_is_refused_before_any_check():
+def test_unknown_method_is_refused_before_any_check():
     with pytest.raises(UnknownMethod):
         next(check_each(["map", "mapp"], 1))
 
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_processes_check_real_methods(monkeypatch):
+def test_worker_processes_check_registered_methods(monkeypatch):
     monkeypatch.undo()
     titles = [(name, finding.check) for name, finding in check_each(["map", "constant"], 2) if finding.passed]
     assert titles == [(name, title) for name in ("map", "constant") for title in conformance.RULES]

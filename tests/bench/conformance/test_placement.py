@@ -24,7 +24,7 @@ def misplaced_step(method):
 
 
 @pytest.mark.parametrize("method", [MAP(), LastLayerLaplace()])
-def test_tensors_from_given_tensors_keep_the_device(method):
+def test_methods_create_tensors_on_the_problems_device(method):
     assert misplaced_step(method) is None
 
 
@@ -50,7 +50,7 @@ class DiagnosesOnTheCPU(MAP):
 @pytest.mark.parametrize(
     ("method", "step"), [(LateOnTheCPU(), "update"), (SweepsToTheCPU(), "sweep"), (DiagnosesOnTheCPU(), "diagnostics")]
 )
-def test_misplaced_step_is_named(method, step):
+def test_check_names_the_step_with_a_misplaced_tensor(method, step):
     assert misplaced_step(method) == step
 
 
@@ -67,13 +67,13 @@ class CountsInDouble(MAP):
 
 
 @pytest.mark.parametrize(("method", "place"), [(CountsInDouble(), "`init`: state['count']"), (MAP(), None)])
-def test_double_precision_is_named(method, place):
+def test_check_names_the_step_that_uses_float64(method, place):
     x = np.random.default_rng(0).standard_normal((12, 2))
     schedule = Schedule(12, 4, epochs=2, batches_per_update=1)
     assert first_double(method, TASK, Data.of(x, x.sum(axis=1)), HPARAMS, schedule) == place
 
 
-def test_mixed_devices_raise():
+def test_operation_across_devices_raises():
     class Mixes(MAP):
         def sample(self, problem, posterior, noise, n_samples):
             return super().sample(problem, posterior, noise, n_samples) + torch.zeros(problem.dim)

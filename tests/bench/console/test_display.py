@@ -8,7 +8,7 @@ from rich.table import Table
 from lockstep_bench.bench.console.display import CommandConsole, show_error
 
 
-def test_escape_sequences_are_spelled_out():
+def test_terminal_escape_sequences_are_printed_as_text():
     console = CommandConsole(file=io.StringIO(), force_terminal=False, width=200)
     hostile = "\x1b]0;title\x07\ud800"
     table = Table(box=None)

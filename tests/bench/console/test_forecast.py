@@ -29,7 +29,7 @@ YACHT, BOSTON = (Cell("uci", name, "map", 0, "p", Protocol(), 0) for name in ("y
         ([9, 1, 1, 1], 2, 9),
     ],
 )
-def test_each_job_takes_the_first_free_worker(seconds, workers, end):
+def test_forecast_gives_jobs_to_the_first_free_worker(seconds, workers, end):
     assert makespan(seconds, workers) == (end + START_SECONDS if seconds else 0)
 
 
@@ -45,7 +45,7 @@ def test_each_job_takes_the_first_free_worker(seconds, workers, end):
         (90061, "25 h 1 min"),
     ],
 )
-def test_durations_in_largest_units(seconds, text):
+def test_durations_are_printed_in_their_largest_units(seconds, text):
     assert duration(seconds) == text
 
 
@@ -55,7 +55,7 @@ def shown(*planned: PlannedJob) -> str:
     return console.file.getvalue()
 
 
-def test_plan_shows_times_bases_workers_and_end():
+def test_dry_run_prints_estimates_workers_and_total_time():
     pair = (YACHT, replace(YACHT, split=1))
     text = shown(
         PlannedJob(pair, 150, CostEstimate(70.0, 512 * MIB, EARLIER)),
@@ -71,5 +71,5 @@ def test_plan_shows_times_bases_workers_and_end():
     assert lines["About"] == f"About {duration(70 + START_SECONDS)} in all without these, 1 min 10 s of work"
 
 
-def test_no_work_has_no_duration():
+def test_empty_plan_takes_no_time():
     assert "About" not in shown()

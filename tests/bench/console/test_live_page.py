@@ -53,7 +53,7 @@ def eventually(condition) -> bool:
     return condition()
 
 
-def test_pages_follow_the_stored_cells(tmp_path, console):
+def test_pages_are_rebuilt_as_cells_are_stored(tmp_path, console):
     page, store = tmp_path / "index.html", Store()
     with live_page.live_pages(store, prepare, partial(write_count, page), finished=3, wanted=9) as pages:
         pages.write("first")
@@ -72,7 +72,7 @@ def test_pages_are_not_built_before_a_cell_is_stored(tmp_path, console):
     assert console.file.getvalue() == ""
 
 
-def test_no_process_starts_for_the_last_cell(tmp_path, console, monkeypatch):
+def test_no_page_process_starts_after_the_last_cell(tmp_path, console, monkeypatch):
     monkeypatch.setattr(live_page, "Supervised", None)  # to start one fails, which would be printed
     store = Store()
     with live_page.live_pages(store, prepare, partial(write_count, tmp_path / "index.html"), 8, 9) as pages:
@@ -84,7 +84,7 @@ def test_no_process_starts_for_the_last_cell(tmp_path, console, monkeypatch):
 
 
 @pytest.mark.parametrize("broken", ["prepare", "build"])
-def test_a_page_that_cannot_be_built_is_noted_once(tmp_path, console, broken):
+def test_failure_to_build_a_page_is_printed_once(tmp_path, console, broken):
     store = Store()
     prepared = fail if broken == "prepare" else prepare
     with live_page.live_pages(store, prepared, partial(write_count, tmp_path / "no" / "index.html"), 0, 2) as pages:

@@ -74,34 +74,34 @@ def test_methods_are_ordered_by_mean_rank(shown):
     assert order(text, "map", "vifa", "swag")[-1] == "map"
 
 
-def test_splits_along_features_show_median_and_worst(shown):
+def test_gap_and_tail_splits_show_median_and_worst(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 3.0, "vifa": 4.0}}, by_median=True)
     assert "median and worst over splits" in text
     assert order(text, "map", "vifa") == ["map", "vifa"]
     assert text.count("-7.00, 90.00*") == 2
 
 
-def test_the_lowest_mean_of_each_set_is_marked(shown):
+def test_lowest_mean_on_each_data_set_is_marked(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 0.3, "vifa": 0.4}})
     assert "1.00±0.10*" in text
     assert "0.30±0.10*" in text
     assert text.count("*") == 3  # and the one that is explained
 
 
-def test_reference_lines_come_last_and_unranked(shown):
+def test_baselines_such_as_constant_come_last_and_unranked(shown):
     text = shown({"yacht": {"constant": 0.5, "gp": 0.4, "map": 3.0, "vifa": 1.0}})
     assert order(text, "constant", "gp", "map", "vifa")[:2] == ["vifa", "map"]
     assert "1.00±0.10*" in text
     assert "0.40±0.10*" not in text
 
 
-def test_failures_rank_last(shown):
+def test_failed_methods_rank_last(shown):
     text = shown({"yacht": {"map": nan, "vifa": 1.0, "swag": 2.0}}, failed=("map",))
     assert order(text, "map", "vifa", "swag") == ["vifa", "swag", "map"]
     assert "(1 failed)" in text
 
 
-def test_many_data_sets_are_summed_up(shown):
+def test_many_data_sets_are_summarised_per_method(shown):
     names = [f"set-{number:02d}" for number in range(30)]
     text = shown({name: {"map": 2.0, "vifa": 1.0} for name in names}, remark="still improving")
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
@@ -120,6 +120,6 @@ def test_run_prints_next_steps(shown):
     )
 
 
-def test_missing_sets_are_named_again_at_the_end(shown):
+def test_missing_data_sets_are_named_again_at_the_end(shown):
     text = shown({"yacht": {"map": 3.0}}, missing=[Missing("boston", "no files", "fetch them")])
     assert "Without boston: not available, see above" in text

@@ -50,7 +50,7 @@ def text(progress: Progress) -> str:
     return progress.console.file.getvalue()
 
 
-def test_bar_counts_finished_cells_and_running_progress(progress, board):
+def test_progress_bar_counts_finished_and_partial_cells(progress, board):
     assert progress.tasks[0].total == pytest.approx(4 * WORK)
     board.on_progress(PAIR, JobProgress(0.5))
     board.on_progress(OTHER, JobProgress(0.25))
@@ -65,7 +65,7 @@ def test_bar_counts_finished_cells_and_running_progress(progress, board):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_activity_other_than_training_is_shown(terminal):
+def test_progress_bar_shows_sampling_of_the_reference_posterior(terminal):
     shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
     with Progress(TextColumn("{task.description}"), console=shown) as progress:
         board = ProgressBoard(progress, [PAIR])
@@ -76,7 +76,7 @@ def test_activity_other_than_training_is_shown(terminal):
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
 
 
-def test_slow_training_is_reported_once_per_reason(progress, board, monkeypatch, capsys):
+def test_note_on_slow_training_is_printed_once_per_reason(progress, board, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     slow = {"status": "ok", "metrics": {"nmll": 1.5}}
     for cell, reason in zip(CELLS, ["the disk is full", "the disk is full", "other", None], strict=True):
@@ -88,7 +88,7 @@ def test_slow_training_is_reported_once_per_reason(progress, board, monkeypatch,
     assert f"Other. Without compiled loops, cells (first: {CELLS[2].key})" in told
 
 
-def test_reason_shown_at_the_start_is_not_repeated(progress, monkeypatch, capsys):
+def test_note_on_a_missing_compiler_is_not_repeated(progress, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
     slow_fits = display.SlowFits()
@@ -101,7 +101,7 @@ def test_reason_shown_at_the_start_is_not_repeated(progress, monkeypatch, capsys
     assert told.count("Note:") == 1
 
 
-def test_slow_training_of_a_failed_cell_is_reported(board, monkeypatch, capsys):
+def test_note_on_slow_training_includes_failed_cells(board, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     log = "my words\nnot trained natively: no C++ compiler was found\nsaid: not trained natively: so"
     board.finished(dataclasses.replace(result(CELLS[0], **FAILED), log=log))
@@ -127,17 +127,17 @@ def test_interrupt_message_names_running_and_dropped_jobs(progress, board):
     assert "dropped toy map splits 0, 1. 1 of 4 cells finished; the same command goes on from here." in said
 
 
-def test_long_error_prints_a_short_line(progress, board):
+def test_long_error_is_cut_to_a_short_line(progress, board):
     board.finished(result(CELLS[0], status="failed", error="ValueError: " + "x" * 1_000_000))
     assert len(text(progress)) < 1000
 
 
-def test_failure_without_words_prints_its_status(progress, board):
+def test_failure_without_a_message_prints_its_status(progress, board):
     board.finished(result(CELLS[0], status="failed", error=" \n"))
     assert f"failed {CELLS[0].key}" in text(progress)
 
 
-def test_group_of_exceptions_is_named_by_its_last(progress, board):
+def test_exception_group_prints_its_last_exception(progress, board):
     group = ExceptionGroup("several", [KeyError("a"), ValueError("x is 3")])
     board.finished(result(CELLS[0], status="failed", error="".join(traceback.format_exception(group))))
     assert f"failed {CELLS[0].key}: ValueError: x is 3\n" in text(progress)
@@ -170,7 +170,7 @@ def run_pair(monkeypatch):
     return run_pair
 
 
-def test_row_that_cannot_be_stored_becomes_a_failed_row(run_pair):
+def test_result_that_cannot_be_stored_becomes_a_failed_row(run_pair):
     store = FragileStore(lambda row: row.cell == CELLS[0] and row.status == "ok", UnicodeError("no such character"))
     assert run_pair(store) is False
     assert [store.stored[cell].status for cell in CELLS[:2]] == ["failed", "ok"]
@@ -179,7 +179,7 @@ def test_row_that_cannot_be_stored_becomes_a_failed_row(run_pair):
     assert failed.error == "the result cannot be stored: UnicodeError: no such character"
 
 
-def test_cell_that_can_never_be_stored_ends_no_run(run_pair):
+def test_run_continues_if_even_the_failure_cannot_be_stored(run_pair):
     store = FragileStore(lambda row: row.cell == CELLS[0], ValueError("never"))
     assert run_pair(store) is False
     assert list(store.stored) == [CELLS[1]]

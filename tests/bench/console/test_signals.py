@@ -29,7 +29,7 @@ def test_signal_ends_run_with_its_exit_code(name, code, capsys):
 
 
 @posix
-def test_second_signal_ends_at_once():
+def test_second_signal_ends_the_run_at_once():
     with terminating():
         with pytest.raises(Terminated):
             signal.raise_signal(signal.SIGTERM)
@@ -37,7 +37,7 @@ def test_second_signal_ends_at_once():
 
 
 @posix
-def test_ignored_signal_stays_ignored():
+def test_signal_ignored_before_the_run_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with terminating():

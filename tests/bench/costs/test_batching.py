@@ -22,7 +22,7 @@ GIB = 1024 * MIB
 PAPER = Cell("uci", "yacht", "vifa", 0, "paper", Protocol(), 0)  # 30 trials x 5 folds: 150 rows
 
 
-def test_need_is_linear_in_replicas():
+def test_memory_need_is_linear_in_stacked_fits():
     assert Need(100, 3).bytes_with(0) == 100
     assert Need(100, 3).bytes_with(7) == 121
 
@@ -40,7 +40,7 @@ def test_need_is_linear_in_replicas():
         (10 * MIB, 64, 1),  # never none
     ],
 )
-def test_cpu_workers_by_cores_and_memory(free, cores, workers):
+def test_cores_and_free_memory_limit_cpu_workers(free, cores, workers):
     assert (
         workers_per_device("cpu", free, cores, [(Need(400 * MIB, 20 * MIB), 150), (Need(300 * MIB, MIB), 150)])
         == workers
@@ -56,17 +56,17 @@ def test_cpu_workers_by_cores_and_memory(free, cores, workers):
         (2 * GIB, 16, 1),
     ],
 )
-def test_gpu_workers_leave_room_for_contexts(free, cores, workers):
+def test_gpu_workers_leave_memory_for_cuda_contexts(free, cores, workers):
     assert workers_per_device("cuda", free, cores, [(Need(100 * MIB, 8 * MIB), 4096)]) == workers
 
 
-def test_large_network_needs_room_for_one_fit():
+def test_large_network_job_needs_memory_for_one_fit():
     resnet = Need(1 * GIB, 10 * GIB)
     assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1)]) == 2  # 32 over 0.586 + 1 + 10
     assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1), (Need(0, GIB), 4096)]) == 1  # 150 small ones take 150
 
 
-def test_assumed_need_without_measurements():
+def test_unmeasured_memory_need_is_assumed():
     assert workers_per_device("cpu", 2 * ASSUMED.bytes_with(1) * 10 // 8, 64, []) == 2
 
 
@@ -84,7 +84,7 @@ def test_assumed_need_without_measurements():
         ("cuda", 80 * GIB, Need(200 * MIB, 0), 4096),
     ],
 )
-def test_replicas_per_stack_by_memory(kind, share, need, rows):
+def test_memory_limits_the_fits_per_stack(kind, share, need, rows):
     assert stack_rows(kind, share, need) == rows
 
 
@@ -103,7 +103,7 @@ def test_replicas_per_stack_by_memory(kind, share, need, rows):
         (replace(PAPER, suite="factor-analysis", dataset="fa-D100-K10-spectrum1-10", method="batch-svd"), 1),
     ],
 )
-def test_replicas_that_one_cell_fills(cell, rows):
+def test_one_cell_fills_trials_times_folds_replicas(cell, rows):
     assert rows_of(cell) == rows
 
 
@@ -128,11 +128,11 @@ def yachts(count: int, **changes) -> list[Cell]:
         (100, [1] * 40),  # less than a cell fills: its stack is cut, not the pack
     ],
 )
-def test_gpu_job_fills_its_stack_with_splits(rows, sizes):
+def test_gpu_job_takes_splits_until_its_stack_is_full(rows, sizes):
     assert [len(batch) for batch in batches(yachts(40), "cuda", 2, lambda cell: rows)] == sizes
 
 
-def test_batches_depend_on_each_methods_memory():
+def test_job_sizes_depend_on_each_methods_memory_need():
     cells = yachts(8) + yachts(8, method="mfvi")
     found = batches(cells, "cuda", 1, lambda cell: {"vifa": 600, "mfvi": 1200}[cell.method])
     assert [(batch[0].method, len(batch)) for batch in found] == [("vifa", 4), ("vifa", 4), ("mfvi", 8)]
@@ -144,7 +144,7 @@ def test_large_networks_get_jobs_of_one_cell():
     assert [len(batch) for batch in batches(cells, "cpu", 1, full)] == [1, 1, 1]
 
 
-def test_batches_partition_cells_by_all_but_split():
+def test_jobs_combine_cells_that_differ_only_in_split():
     splits = {"yacht": tuple(range(7)), "protein": (1,)}
     found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
     grouped = batches(found, "cpu", 2, full)
@@ -154,5 +154,5 @@ def test_batches_partition_cells_by_all_but_split():
 
 
 @pytest.mark.parametrize(("workers", "sizes"), [(1, [5]), (2, [3, 2]), (5, [1] * 5), (8, [1] * 5)])
-def test_few_cells_are_spread_over_workers(workers, sizes):
+def test_few_cells_are_spread_over_all_workers(workers, sizes):
     assert [len(batch) for batch in batches(yachts(5), "cpu", workers, full)] == sizes

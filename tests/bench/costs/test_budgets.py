@@ -29,12 +29,12 @@ def one_for_one(minibatches: int) -> int:
     return minibatches
 
 
-def test_line_goes_through_both_measurements():
+def test_cost_line_passes_through_both_measurements():
     line = Line.through(100, 1.0, 400, 1.6)
     assert (line.at(100), line.at(400), line.at(1000)) == pytest.approx((1.0, 1.6, 2.8))
 
 
-def test_line_never_falls_and_is_constant_without_further_updates():
+def test_cost_line_has_no_negative_slope():
     assert Line.through(100, 1.0, 400, 0.5) == (0.5, 0.0)
     assert Line.through(1, 1.0, 1, 1.2) == (1.2, 0.0)
 
@@ -47,37 +47,37 @@ def test_line_never_falls_and_is_constant_without_further_updates():
         (240.0, Spending(60, 4000)),
     ],
 )
-def test_trials_and_minibatches_grow_in_proportion(budget, spent):
+def test_budget_scales_trials_and_minibatches_in_proportion(budget, spent):
     # A little more than the budget, so that rounding does not decide.
     assert spending(budget * (1 + 1e-9), rates((0, 1e-3), (0, 0)), TUNED, one_for_one) == spent
 
 
-def test_seconds_that_need_no_updates_are_part_of_the_budget():
+def test_budget_includes_fixed_costs_besides_updates():
     # s with 30 s (1 + 2 s) + 10 = 100: 60 s^2 + 30 s - 90 = 0, so s = 1.
     assert spending(100 * (1 + 1e-9), rates((1, 1e-3), (10, 0)), TUNED, one_for_one) == (30, 2000)
 
 
-def test_both_grow_no_further_than_their_limits():
+def test_trials_and_minibatches_stop_at_their_limits():
     assert spending(1e9, rates((0, 1e-3), (0, 1e-3)), TUNED, one_for_one) == (MOST_TRIALS, 20_000)
 
 
-def test_nothing_is_tuned_where_fewer_than_five_trials_are_affordable():
+def test_tuning_is_skipped_below_five_affordable_trials():
     # Five trials and 333 minibatches take 1.665 s. Below, all goes to the fit: 800 minibatches of 2 ms in 1.6 s.
     assert spending(1.7, rates((0, 1e-3), (0, 0)), TUNED, one_for_one) == (5, 339)
     assert spending(1.6 * (1 + 1e-9), rates((0, 1e-3), (0, 2e-3)), TUNED, one_for_one) == (0, 800)
 
 
-def test_slow_method_is_trained_a_little():
+def test_slow_method_gets_the_minimal_number_of_minibatches():
     assert spending(1.0, rates((0, 1), (0, 1)), TUNED, one_for_one) == (0, FEWEST_MINIBATCHES)
 
 
-def test_updates_are_those_of_the_methods_schedule():
+def test_planned_updates_follow_the_methods_minibatches_per_update():
     assert updates_of(CELL, 1000, 500) == 500
     vifa = Cell("uci", "yacht", "vifa", 0, "tuned", TUNED, 0)
     assert updates_of(vifa, 1000, 500) == 125  # four minibatches each
 
 
-def test_budget_is_one_protocol_whatever_it_pays_for():
+def test_budget_has_one_protocol_hash_for_all_methods():
     cells = [budgeted(CELL, 10), budgeted(CELL, 10, Spending(7, 300)), budgeted(CELL, 10, Spending(0, 300))]
     assert len({cell.protocol.hash for cell in cells}) == 1
     assert cells[1].protocol.trials == 7
@@ -85,7 +85,7 @@ def test_budget_is_one_protocol_whatever_it_pays_for():
     assert budgeted(CELL, 100).protocol.hash != cells[0].protocol.hash
 
 
-def test_earlier_rows_say_what_a_budget_paid_for():
+def test_resumed_budget_reuses_trials_of_earlier_rows():
     cells = [CELL, budgeted(CELL, 10, Spending(7, 300))]
     rows = [
         {"suite": "uci", "dataset": "yacht", "method": "map"}

@@ -21,7 +21,7 @@ CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # f
 COST = Cost(CELL.work, seconds=4.0, base_bytes=100, row_bytes=10)
 
 
-def test_cost_gives_the_need_of_memory():
+def test_measured_cost_gives_the_memory_need():
     assert COST.need == Need(100, 10)
 
 
@@ -36,7 +36,7 @@ def kept(tmp_path):
     return calibrations
 
 
-def test_every_split_shares_a_measurement(kept):
+def test_all_splits_share_one_measured_cost(kept):
     assert kept.kept(replace(CELL, split=3)) == COST
 
 
@@ -48,13 +48,13 @@ def test_invalid_cost_files_are_measured_again(kept, tmp_path, content):
 
 
 @pytest.mark.parametrize("value", ["x", math.nan, math.inf, -5, None])
-def test_impossible_costs_are_measured_again(kept, tmp_path, value):
+def test_implausible_stored_costs_are_measured_again(kept, tmp_path, value):
     (file,) = tmp_path.glob("*.json")
     file.write_text(json.dumps(COST._asdict() | {"seconds": value}))
     assert kept.kept(CELL) is None
 
 
-def test_pipe_in_the_place_of_a_cost_is_measured_again(kept, tmp_path):
+def test_named_pipe_instead_of_cost_file_is_measured_again(kept, tmp_path):
     (file,) = tmp_path.glob("*.json")
     file.unlink()
     os.mkfifo(file)
@@ -73,7 +73,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_key_changes_with_every_cost_relevant_field(kept, name):
+def test_cost_key_changes_with_every_relevant_field(kept, name):
     found = kept.kept(replace(CELL, protocol=CELL.protocol.changed(**{name: CHANGES[name]})))
     assert found == (COST if SETTINGS[name].rescales else None)
 
@@ -83,38 +83,38 @@ def test_bfloat16_does_not_reuse_float32_costs(kept):
 
 
 @pytest.mark.parametrize("other", [{"method": "vifa"}, {"dataset": "boston"}])
-def test_other_methods_and_data_have_other_costs(kept, other):
+def test_costs_differ_by_method_and_data_set(kept, other):
     assert kept.kept(replace(CELL, **other)) is None
 
 
 @pytest.mark.parametrize("worker", [Worker("cpu 0", threads=2), Worker("g", "cuda", "0"), Worker("g", "cuda", "1")])
-def test_other_devices_have_other_costs(kept, tmp_path, worker):
+def test_costs_differ_by_device(kept, tmp_path, worker):
     assert Calibrations(worker, tmp_path).kept(CELL) is None
 
 
-def test_workers_of_a_device_share_measurements(kept, tmp_path):
+def test_workers_of_a_device_share_measured_costs(kept, tmp_path):
     assert Calibrations(Worker("cpu 3", neighbours=3), tmp_path).kept(CELL) == COST
 
 
-def test_other_code_has_other_costs(kept, tmp_path, monkeypatch):
+def test_costs_of_changed_code_are_not_reused(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "code_revision", lambda: ("another", False))
     assert Calibrations(Worker("cpu 0"), tmp_path).kept(CELL) is None
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"work": 1}', '{"colour": 1}', "7"])
-def test_unreadable_file_counts_as_none(kept, content):
+def test_unreadable_cost_file_counts_as_missing(kept, content):
     kept._path(CELL).write_text(content)
     assert kept.kept(CELL) is None
 
 
-def test_unwritable_folder_is_no_error(tmp_path):
+def test_unwritable_cost_folder_raises_no_error(tmp_path):
     (tmp_path / "file").touch()
     calibrations = Calibrations(Worker("cpu 0"), tmp_path / "file")
     calibrations.keep(CELL, COST)
     assert calibrations.kept(CELL) is None
 
 
-def test_folder_can_be_chosen(monkeypatch, tmp_path):
+def test_environment_variable_chooses_the_cost_folder(monkeypatch, tmp_path):
     monkeypatch.setenv(calibration.VARIABLE, str(tmp_path / "here"))
     assert calibration.default_folder() == tmp_path / "here"
 
@@ -122,7 +122,7 @@ def test_folder_can_be_chosen(monkeypatch, tmp_path):
 # Measuring, in child processes.
 
 
-def test_failing_probes_are_left_out(faulty, tmp_path):
+def test_failed_cost_probes_are_left_out(faulty, tmp_path):
     short = Protocol(epochs=1, trials=1, folds=2)
     good, bad = (Cell("uci", "diabetes", method, 0, "p", short, 0) for method in ("map", "raise"))
     assert methods.problem_with("raise") is None
@@ -133,7 +133,7 @@ def test_failing_probes_are_left_out(faulty, tmp_path):
     assert len(done) == 2
 
 
-def test_no_probe_begins_after_the_deadline(tmp_path):
+def test_no_cost_probe_begins_after_the_deadline(tmp_path):
     calibrations = Calibrations(Worker("cpu 0"), tmp_path)
     calibrations.measure([CELL], [Worker("cpu 0")], None, seconds=0)
     assert list(tmp_path.iterdir()) == []

@@ -62,13 +62,13 @@ def known(calibrations):
 # What earlier rows say.
 
 
-def test_cells_share_their_jobs_time():
+def test_cells_of_a_job_share_its_time_equally():
     together = [row(elapsed_seconds=9.0, fit_seconds=1.0), row(elapsed_seconds=9.0, fit_seconds=1.0)]
     alone = [row(elapsed_seconds=4.0), row(replace(CELL, method="vifa"), elapsed_seconds=9.0)]
     assert seconds_of(frame(*together, *alone)).tolist() == [4.5, 4.5, 4.0, 9.0]
 
 
-def test_older_rows_use_the_sum_of_timings():
+def test_rows_without_elapsed_time_use_summed_timings():
     told = row(tune_seconds=3.0, fit_seconds=1.0, predict_seconds_per_1000=2.0, n_test=500)
     assert seconds_of(frame(told, row(fit_seconds=1.0))).tolist() == [5.0, 1.0]
 
@@ -76,7 +76,7 @@ def test_older_rows_use_the_sum_of_timings():
 # What estimates rest on, the best first.
 
 
-def test_equal_cells_on_this_host_and_device(known, calibrations):
+def test_estimate_averages_equal_cells_on_this_machine(known, calibrations):
     calibrations.keep(CELL, COST)
     rows = [row(elapsed_seconds=4.0, peak_memory_mib=7.0), row(elapsed_seconds=6.0, peak_memory_mib=8.0)]
     others = {"host": "there"}, {"device": "NVIDIA"}
@@ -86,14 +86,14 @@ def test_equal_cells_on_this_host_and_device(known, calibrations):
 
 
 @pytest.mark.parametrize("other", [{"protocol": replace(SHORT, epochs=4)}, {"dataset": "boston"}])
-def test_rows_of_the_method_scale_with_work(known, calibrations, other):
+def test_estimate_scales_the_methods_other_rows_by_work(known, calibrations, other):
     calibrations.keep(CELL, COST)
     other = replace(CELL, **other)
     estimate = known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150)
     assert estimate == (pytest.approx(8.0 * CELL.work / other.work), 100 + 20 * 10, SCALED)
 
 
-def test_rows_of_the_same_data_come_first(known):
+def test_estimate_prefers_rows_of_the_same_data_set(known):
     longer = replace(CELL, protocol=replace(SHORT, epochs=4))  # twice the work
     rows = [row(longer, elapsed_seconds=8.0), row(replace(CELL, dataset="boston"), elapsed_seconds=99.0)]
     assert known([CELL], *rows).of([CELL], 150) == (pytest.approx(4.0), None, SCALED)
@@ -102,17 +102,17 @@ def test_rows_of_the_same_data_come_first(known):
 @pytest.mark.parametrize(
     "other", [{"protocol": json.dumps({"colour": "blue"}), "protocol_hash": "x"}, {"dataset": "gone"}]
 )
-def test_rows_that_cannot_be_scaled_are_ignored(known, other):
+def test_estimate_ignores_rows_that_cannot_be_scaled(known, other):
     assert known([CELL], row(elapsed_seconds=8.0, **other)).of([CELL], 150).basis == GUESSED
 
 
-def test_probe_of_the_cell(known, calibrations):
+def test_estimate_uses_the_cells_own_probe(known, calibrations):
     calibrations.keep(CELL, COST)
     stranger = row(replace(CELL, method="vifa"), elapsed_seconds=99.0)
     assert known([CELL], stranger).of([CELL], 150) == (2.0, 100 + 20 * 10, PROBED)
 
 
-def test_probe_of_the_widest_data_serves_the_others(known, calibrations):
+def test_estimate_scales_the_probe_of_the_widest_data_set(known, calibrations):
     small, large = (replace(CELL, dataset=name) for name in ("yacht", "a1a"))
     calibrations.keep(large, COST)
     estimates = known([large, small])
@@ -122,14 +122,14 @@ def test_probe_of_the_widest_data_serves_the_others(known, calibrations):
     assert known([replace(small, method="vifa")]).need(replace(small, method="vifa")) == ASSUMED
 
 
-def test_constant_where_nothing_was_measured(known):
+def test_estimate_without_measurements_is_a_constant_times_work(known):
     assert known([CELL]).of([CELL], 150) == (pytest.approx(SECONDS_PER_WORK * CELL.work), None, GUESSED)
 
 
 # What is worth measuring.
 
 
-def test_one_probe_per_method_without_rows(known, calibrations):
+def test_each_method_without_rows_is_probed_once(known, calibrations):
     cells = [
         replace(CELL, dataset=name, method=method) for name in ("a1a", "boston", "yacht") for method in ("map", "vifa")
     ]
@@ -142,7 +142,7 @@ def test_one_probe_per_method_without_rows(known, calibrations):
     assert estimates.worth_probing(memory=True) == []
 
 
-def test_one_probe_is_read_for_all_splits(calibrations, monkeypatch):
+def test_probe_file_is_read_once_for_all_splits(calibrations, monkeypatch):
     """A plan of 400,000 cells has 80,000 jobs, and a few thousand probes at most."""
     read, kept = [], calibrations.kept
     monkeypatch.setattr(calibrations, "kept", lambda cell: read.append(cell) or kept(cell))

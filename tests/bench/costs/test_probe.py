@@ -30,7 +30,7 @@ class Counted(MAP):
 
 
 @pytest.mark.parametrize("sampler", ["random", "centre"])
-def test_seconds_are_those_of_the_run(monkeypatch, sampler):
+def test_probed_seconds_predict_the_run(monkeypatch, sampler):
     """The clock shows only updates, of a second each. The final fit has half as many again as those to folds."""
     monkeypatch.setattr("lockstep_bench.methods.get", lambda name: Counted())
     monkeypatch.setattr(module, "_clock", lambda device: float(Counted.made))
@@ -40,14 +40,14 @@ def test_seconds_are_those_of_the_run(monkeypatch, sampler):
     assert probe(cell, None, "cpu").seconds == pytest.approx(seconds, rel=0.15)
 
 
-def test_cost_has_memory_and_work():
+def test_probe_measures_memory_and_work():
     cost = probe(CELL, None, "cpu")
     assert cost.base_bytes > 50 * 2**20  # a process that has imported torch
     assert cost.row_bytes >= ASSUMED.row
     assert cost.work == CELL.work
 
 
-def test_streams_are_probed_by_shorter_ones(monkeypatch):
+def test_probe_of_a_stream_uses_a_shorter_stream(monkeypatch):
     """The clock shows how many vectors the streams had that ran."""
     lengths: list[int] = []
     run = module._run

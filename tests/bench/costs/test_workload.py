@@ -68,7 +68,7 @@ def test_every_cell_is_in_one_job(plan):
     assert [job.journals for job in jobs] == [tuple(cell.key for cell in job.cells) for job in load.planned]
 
 
-def test_more_splits_ask_for_no_more_methods_and_data_sets(plan, monkeypatch):
+def test_planning_more_splits_needs_no_further_registry_lookups(plan, monkeypatch):
     """A plan of 400,000 cells has 80,000 jobs, and 20,000 cells that differ in more than their split."""
     asked: Counter[str] = Counter()
     for registry, name in ((methods, "get"), (datasets, "entry")):
@@ -88,7 +88,7 @@ def test_more_splits_ask_for_no_more_methods_and_data_sets(plan, monkeypatch):
     assert lookups(splits=20) == few
 
 
-def test_long_jobs_begin_longest_first(plan):
+def test_longest_jobs_start_first(plan):
     load = plan(cells(), CPU, {"map": COST._replace(seconds=0.1), "vifa": COST._replace(seconds=0.9)})
     assert [job.cells[0].method for job in load.planned] == ["vifa", "vifa", "map", "map"]
     seconds = [job.estimate.seconds for job in load.planned]
@@ -97,7 +97,7 @@ def test_long_jobs_begin_longest_first(plan):
     assert load.weights[load.planned[0].cells[0]] == pytest.approx(seconds[0] / 4)
 
 
-def test_cheap_jobs_fill_the_first_look(plan, monkeypatch):
+def test_cheapest_jobs_run_before_the_longest_ones(plan, monkeypatch):
     load = plan(cells(), CPU)
     by_length = sorted(load.planned, key=lambda job: job.estimate.seconds)
     two, three = (sum(job.estimate.seconds for job in by_length[:n]) for n in (2, 3))
@@ -108,14 +108,14 @@ def test_cheap_jobs_fill_the_first_look(plan, monkeypatch):
     assert rest == sorted(rest, reverse=True)
 
 
-def test_without_measurements_least_work_is_first(plan, monkeypatch):
+def test_unmeasured_jobs_start_with_the_least_work(plan, monkeypatch):
     monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 3600)
     load = plan(cells(), CPU)
     assert [job.cells[0].dataset for job in load.planned] == ["yacht", "yacht", "boston", "boston"]
     assert {job.estimate.basis for job in load.planned} == {GUESSED}
 
 
-def test_cpu_workers_by_cores_memory_and_request(plan):
+def test_cores_memory_and_request_limit_cpu_workers(plan):
     assert len(plan(cells(), CPU).workers) == 2
     assert len(plan(cells(), CPU._replace(free_bytes=GIB)).workers) == 1
     assert len(plan(cells(), CPU, each=5).workers) == 5
@@ -127,7 +127,7 @@ def test_little_memory_makes_small_stacks(plan):
     assert [job.rows for job in load.planned] == [100] * 4
 
 
-def test_gpu_workers_share_memory_and_fill_stacks(plan):
+def test_gpu_workers_share_memory_and_fill_their_stacks(plan):
     # 16 GiB among two workers on each: 6553 MiB may be used, less 600 for the context and 400: 1388 rows of 4, 9 cells.
     load = plan(cells(splits=20), GPUS, {"map": COST, "vifa": COST}, each=2)
     assert [worker.name for worker in load.workers] == ["cuda:0 0", "cuda:0 1", "cuda:1 0", "cuda:1 1"]
@@ -136,7 +136,7 @@ def test_gpu_workers_share_memory_and_fill_stacks(plan):
     assert sorted({len(job.cells) for job in load.planned}) == [2, 9]
 
 
-def test_probes_are_made_once_per_method(plan):
+def test_cost_probes_run_once_per_method(plan):
     asked = []
 
     def measure(calibrations, wanted, workers):
@@ -169,14 +169,14 @@ def test_no_cells_make_no_jobs(plan):
     assert (load.planned, load.weights) == ([], {})
 
 
-def test_clusters_get_full_stacks_cheapest_first(monkeypatch):
+def test_cluster_jobs_are_full_stacks_cheapest_first(monkeypatch):
     monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 3600)
     load = workload_elsewhere(cells(), [Worker("a", "cuda", "0")])
     assert {job.rows for job in load.planned} == {4096}
     assert [job.cells[0].dataset for job in load.planned] == ["yacht", "yacht", "boston", "boston"]
 
 
-def test_surroundings_hold_the_least_free_memory(monkeypatch):
+def test_planning_uses_the_smallest_free_gpu_memory(monkeypatch):
     monkeypatch.setattr(module, "this_machine", lambda: Machine(6, 5 * GIB))
     monkeypatch.setattr(
         module, "_survey", lambda worker: {"cuda:0 0": ("A", 7 * GIB), "cuda:3 0": ("A", 3 * GIB)}[worker.name]
@@ -187,7 +187,7 @@ def test_surroundings_hold_the_least_free_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
-def test_batches_and_stack_sizes_change_no_result(tmp_path, method):
+def test_job_and_stack_sizes_change_no_result(tmp_path, method):
     tiny = Protocol(epochs=1, batch_size=80, trials=2, folds=2, samples=5, validation_samples=5)
     pair = tuple(Cell("uci", "diabetes", method, split, "p", tiny, 0) for split in (0, 1))
 

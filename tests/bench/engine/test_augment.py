@@ -24,7 +24,7 @@ def variants(image: np.ndarray, margin: int, flip: bool) -> set[bytes]:
 
 
 @pytest.mark.parametrize("flip", [True, False])
-def test_every_shift_and_flip_occurs(flip):
+def test_augmentation_produces_every_shift_and_flip(flip):
     image = np.random.default_rng(0).integers(1, 256, size=IMAGE, dtype=np.uint8)
     pixels = torch.tensor(image.reshape(1, -1)).expand(3000, -1)
     found = crops_and_flips(pixels, IMAGE, noise(), flip=flip)
@@ -32,7 +32,7 @@ def test_every_shift_and_flip_occurs(flip):
     assert {one.tobytes() for one in found.numpy()} == variants(image, 2, flip)
 
 
-def test_images_move_independently_as_a_seed_fixes():
+def test_augmentation_is_seeded_and_independent_per_image():
     pixels = torch.tensor(np.random.default_rng(0).integers(0, 256, size=(40, 3 * 16 * 24), dtype=np.uint8))
     first, again, other = (crops_and_flips(pixels, IMAGE, noise(seed)) for seed in (0, 0, 1))
     assert torch.equal(first, again)

@@ -23,7 +23,7 @@ def noise(seed: int, sd: float) -> np.ndarray:
     return sd * np.random.default_rng(seed).standard_normal(N_UPDATES)
 
 
-def test_pairs_are_a_tenth_of_training_apart():
+def test_compared_updates_are_a_tenth_of_training_apart():
     assert pairs(9) == {}
     assert pairs(40) == {40: 36, 39: 35, 38: 34, 37: 33}
     many = pairs(12_345)
@@ -34,7 +34,7 @@ def test_pairs_are_a_tenth_of_training_apart():
     assert [update for update in range(1, 41) if record.wants(update)] == [1, *range(33, 41)]
 
 
-def test_gain_of_a_line_is_its_fall_over_a_tenth():
+def test_gain_of_a_linear_decrease_is_exact():
     gain = gain_of(trace(np.linspace(3.0, 1.0, N_UPDATES)), N_UPDATES, N_ROWS)
     assert gain.mean == pytest.approx(2.0 * 100 / 999)
     assert gain.stderr == pytest.approx(0, abs=1e-12)
@@ -49,32 +49,32 @@ def test_gain_of_an_exponential_decay_is_exact():
     assert not gain_of(trace(np.exp(-updates / 20)), N_UPDATES, N_ROWS).still_improving
 
 
-def test_rising_and_small_gains_count_as_converged():
+def test_rising_or_flat_objective_counts_as_converged():
     rising = np.linspace(1.0, 3.0, N_UPDATES)
     assert gain_of(trace(rising), N_UPDATES, N_ROWS).mean < 0
     for values in (rising, np.linspace(9.9 * LEAST_GAIN, 0, N_UPDATES), np.zeros(N_UPDATES)):
         assert not gain_of(trace(values), N_UPDATES, N_ROWS).still_improving
 
 
-def test_elbo_is_maximised():
+def test_rising_elbo_equals_falling_objective():
     (points,) = trace(np.linspace(3.0, 1.0, N_UPDATES)).values()
     elbo = {"elbo": points._replace(values=-points.values)}
     assert gain_of(elbo, N_UPDATES, N_ROWS) == gain_of({"objective": points}, N_UPDATES, N_ROWS)
 
 
-def test_noise_alone_is_rarely_an_improvement():
+def test_pure_noise_is_rarely_called_improving():
     improving = [gain_of(trace(noise(seed, 5.0)), N_UPDATES, N_ROWS).still_improving for seed in range(2000)]
     assert 0.01 < np.mean(improving) < 0.04  # 2.5 % are expected
 
 
-def test_standard_error_is_that_of_the_differences():
+def test_standard_error_of_the_gain_matches_simulation():
     gains = [gain_of(trace(noise(seed, 5.0)), N_UPDATES, N_ROWS) for seed in range(2000)]
     expected = 5.0 * (2 / MOST_PAIRS) ** 0.5
     assert np.std([gain.mean for gain in gains]) == pytest.approx(expected, rel=0.05)
     assert np.mean([gain.stderr**2 for gain in gains]) ** 0.5 == pytest.approx(expected, rel=0.05)
 
 
-def test_rows_of_short_or_silent_fits_say_nothing():
+def test_short_or_unrecorded_fits_have_no_convergence_diagnostics():
     assert convergence({}, N_UPDATES, N_ROWS) == {}
     assert convergence(trace(np.zeros(19)), 19, N_ROWS) == {}  # one pair has no standard error
     assert convergence({"norm": Trace(np.arange(1, 101), np.zeros(100))}, 100, N_ROWS) == {}
@@ -87,7 +87,7 @@ def test_rows_of_short_or_silent_fits_say_nothing():
 
 @pytest.mark.parametrize("execution", ["native", "captured", "eager"])
 @pytest.mark.parametrize("moves", [False, True])
-def test_pairs_of_a_stack_see_the_same_minibatch(execution, moves):
+def test_compared_updates_evaluate_the_same_minibatch(execution, moves):
     """Without a move of the weights the two values of a pair are equal, whatever their own minibatches are."""
     problem = correlated(seed=2, n_rows=100)
     hparams = {"lr": 0.001 * moves, "prior_precision": 1.0, "noise_precision": 1.0}

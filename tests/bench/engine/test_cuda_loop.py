@@ -46,7 +46,7 @@ def one_by_one(scale, index, noise, counts, leaves):
     return leaves
 
 
-def test_graphed_updates_equal_single_steps():
+def test_cuda_graph_updates_equal_single_updates():
     index, noise, counts, leaves = inputs()
     scale = torch.tensor([0.1, 0.2, 0.3])
     graphed = GraphedUpdates(step, [scale], warmed_up)
@@ -57,7 +57,7 @@ def test_graphed_updates_equal_single_steps():
     assert all(map(torch.equal, first, kept))
 
 
-def test_each_number_of_updates_is_recorded_once():
+def test_each_graph_length_is_captured_once():
     recorded = []
     updates = GraphedUpdates(step, [torch.ones(N_REPLICAS)], lambda work: recorded.append(work) or work)
     for _ in range(3):
@@ -65,7 +65,7 @@ def test_each_number_of_updates_is_recorded_once():
     assert len(recorded) == 2  # of eight updates, and of the three that are left
 
 
-def test_failed_recording_falls_back_to_calls():
+def test_failed_graph_capture_falls_back_to_plain_calls():
     def refuse(work):
         work()
         raise RuntimeError("operation not permitted when stream is capturing")
@@ -76,13 +76,13 @@ def test_failed_recording_falls_back_to_calls():
     assert all(map(torch.equal, result, one_by_one(scale, index, noise, counts, leaves)))
 
 
-def test_buffers_stay_on_the_device():
+def test_graph_buffers_stay_on_the_device():
     updates = GraphedUpdates(step, [torch.ones(N_REPLICAS, device="meta")], warmed_up)
     leaves = updates(*inputs("meta"))
     assert [(leaf.device.type, tuple(leaf.shape)) for leaf in leaves] == [("meta", (N_REPLICAS,))] * 3
 
 
-def test_replayed_training_uses_graphed_updates(monkeypatch):
+def test_stack_on_a_gpu_trains_through_cuda_graphs(monkeypatch):
     """A stack on a GPU is trained through graphs; here the device is the CPU, and the graphs are plain calls."""
     task = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
     x = np.random.default_rng(0).standard_normal((20, 3))

@@ -85,7 +85,7 @@ class MisspellsAHyperParameter(Changed):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, MAP) else "",
 )
-def test_explanation_names_the_rule_and_the_line(method, meaning, line):
+def test_error_names_the_broken_rule_and_source_line(method, meaning, line):
     (finding,) = check(method, ["state keeps its shape"])
     assert not finding.passed
     assert re.search(re.escape(meaning).replace(r"\.", "."), finding.detail), finding.detail
@@ -94,7 +94,7 @@ def test_explanation_names_the_rule_and_the_line(method, meaning, line):
     assert "file an issue" not in finding.detail
 
 
-def test_reason_is_given_once():
+def test_repeated_error_refers_to_the_first_check():
     first, second = check(BranchesOnAValue(), ["state keeps its shape", "stack equals alone"])
     assert "reads the value" in first.detail
     assert second.detail == "for the same reason as 'state keeps its shape'"

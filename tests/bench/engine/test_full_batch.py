@@ -58,20 +58,20 @@ def trained(data: Data, method=None, **options):
     return train_stacked(method or Foreign(), task, data, fits, SCHEDULE, **options)
 
 
-def test_a_fit_gets_its_own_standardised_rows(data):
+def test_each_fit_gets_its_own_standardised_rows(data):
     for rows, model in zip(ROWS, trained(data).posterior, strict=True):
         x, y = data.x[rows].numpy(), data.y[rows].numpy()
         np.testing.assert_allclose(model.x, (x - x.mean(0)) / x.std(0), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(model.y, (y - y.mean()) / y.std(), rtol=1e-5, atol=1e-6)
 
 
-def test_seeds_differ_and_fit_numpy(data):
+def test_fits_get_different_seeds_below_2_to_the_32(data):
     seeds = [model.seed for model in trained(data).posterior]
     assert len(set(seeds)) == 2
     assert all(0 <= seed < 2**32 for seed in seeds)
 
 
-def test_progress_is_reported_without_updates(data):
+def test_full_batch_fit_reports_progress_without_updates(data):
     done = []
     fits = trained(data, on_update=done.append)
     assert done == [SCHEDULE.plan.n_updates]
@@ -98,7 +98,7 @@ def test_members_of_an_ensemble_differ_by_seed(data):
     assert len(first.mean[:, 0].unique()) == 5
 
 
-def test_images_are_given_as_rows_of_pixels():
+def test_images_are_passed_as_rows_of_pixels():
     pixels = np.random.default_rng(0).integers(0, 256, size=(40, 8), dtype=np.uint8)
     task = Task("any", Categorical(3), MLP(8, (), 3))
     fits = [Fit(rows, {}, seed) for seed, rows in enumerate(ROWS)]
@@ -109,12 +109,12 @@ def test_images_are_given_as_rows_of_pixels():
     np.testing.assert_allclose(first.log_probs.exp(), 1 / 3, rtol=1e-6)
 
 
-def test_an_ensemble_without_random_numbers_is_refused():
+def test_ensemble_of_a_deterministic_method_is_refused():
     with pytest.raises(methods.BrokenMethod, match="draws no random numbers, so that all members would be equal"):
         methods.get("ensemble:linear")
 
 
-def test_a_fit_of_other_parameters_is_refused():
+def test_fit_with_a_wrong_signature_is_refused():
     with pytest.raises(TypeError, match=r"must accept \(problem, x, y, seed\): its parameters are self, x, y"):
 
         class Short(Foreign):

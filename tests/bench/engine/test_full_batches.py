@@ -77,7 +77,7 @@ def trained(data, method, sizes=SIZES, **options) -> Seen:
 
 
 @pytest.mark.parametrize("execution", ["native", "captured", "eager"])
-def test_every_update_sees_all_rows_of_its_fit_and_no_others(data, execution):
+def test_every_update_sees_exactly_its_fits_rows(data, execution):
     x, y = data
     seen = trained(data, Sums(), execution=execution)
     network = TASK.network
@@ -90,18 +90,18 @@ def test_every_update_sees_all_rows_of_its_fit_and_no_others(data, execution):
             assert float(found[number]) / N_UPDATES == pytest.approx(wanted, rel=1e-4, abs=1e-5)
 
 
-def test_order_of_rows_is_random_of_each_member_and_the_same_at_every_update(data):
+def test_members_have_their_own_fixed_row_order(data):
     seen = trained(data, Sums(members=4), sizes=(12,))
     assert (seen.moved == 0).all()
     assert len({tuple(first) for first in seen.first.tolist()}) == 4
 
 
-def test_native_loops_do_not_depend_on_how_updates_are_cut(data):
+def test_recording_does_not_change_native_full_batch_training(data):
     whole, recorded = (trained(data, Sums(), n_recorded=count) for count in (0, 5))
     assert all(map(torch.equal, whole, recorded))
 
 
-def test_a_method_says_how_many_updates_it_has():
+def test_full_batch_method_sets_its_number_of_updates():
     assert Schedule.of(Sums(42), 12, 5, 7).plan == Plan(42, 1.0)
     assert Schedule.of(Sums(42), 12, 5, 7).minibatch == 12
 
@@ -111,6 +111,6 @@ class Twice(Sums):
     batches_per_update = 2
 
 
-def test_own_length_of_a_method_of_minibatches_counts_updates():
+def test_minibatch_method_may_set_its_number_of_updates():
     assert Schedule.of(Twice(42), 12, 5, 7).plan.n_updates == 42
     assert Schedule.of(Twice(42), 12, 5, 7).minibatch == 5

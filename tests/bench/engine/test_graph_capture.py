@@ -56,7 +56,7 @@ def test_captured_graph_equals_the_function_on_new_arguments():
         torch.testing.assert_close(captured, by_hand(*fixed, *arguments(seed)), rtol=1e-12, atol=1e-12)
 
 
-def test_repeated_graph_calls_are_repeated_steps():
+def test_calling_the_graph_again_continues_the_steps():
     fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
     weights, x, y = arguments(100)
     step, expected = capture(descend, [*fixed, weights, x, y], n_fixed=2), weights
@@ -66,7 +66,7 @@ def test_repeated_graph_calls_are_repeated_steps():
     torch.testing.assert_close(weights, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_constants_of_fixed_arguments_are_computed_once():
+def test_expressions_of_fixed_arguments_are_computed_once():
     def function(fixed, x):
         return [fixed.exp().cumsum(0).sqrt() * x]
 
@@ -77,7 +77,7 @@ def test_constants_of_fixed_arguments_are_computed_once():
     torch.testing.assert_close(module(fixed, changed)[0], fixed.exp().cumsum(0).sqrt() * changed)
 
 
-def test_outer_products_become_a_multiplication():
+def test_outer_products_become_elementwise_multiplications():
     module = capture(lambda a, b: [a @ b], [numbers(7, 3, 1), numbers(7, 1, 4)], n_fixed=0)
     assert operations(module) == [torch.mul]
     a, b = numbers(7, 3, 1, seed=1), numbers(7, 1, 4, seed=2)
@@ -86,7 +86,7 @@ def test_outer_products_become_a_multiplication():
     assert operations(product) == [torch.bmm]
 
 
-def test_changing_arguments_are_not_folded():
+def test_expressions_of_changing_arguments_stay_in_the_graph():
     def function(first, second, x):
         return [first.exp() * x, second.exp() * x, second.log1p() + 1]
 
@@ -97,20 +97,20 @@ def test_changing_arguments_are_not_folded():
         torch.testing.assert_close(captured, expected)
 
 
-def test_fixed_outputs_are_returned():
+def test_graph_returns_outputs_of_fixed_arguments():
     module = capture(lambda fixed, x: [fixed + 1, x * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     first, second = module(torch.ones(2), torch.full((2,), 5.0))
     assert first.tolist() == [2, 2]
     assert second.tolist() == [10, 10]
 
 
-def test_outputs_may_be_arguments():
+def test_graph_may_return_its_arguments():
     module = capture(lambda x: [x, x.view(x.shape)], [numbers(3)], n_fixed=0)
     changed = numbers(3, seed=1)
     assert all(torch.equal(output, changed) for output in module(changed))
 
 
-def test_unused_loss_values_are_not_computed():
+def test_graph_omits_unused_loss_values():
     def function(weights, x):
         return [grad(lambda weights: (weights * x).square().sum().log())(weights)]
 
@@ -120,19 +120,19 @@ def test_unused_loss_values_are_not_computed():
     torch.testing.assert_close(module(weights, x)[0], 2 * weights * x**2 / (weights * x).square().sum())
 
 
-def test_used_loss_values_are_computed():
+def test_graph_keeps_used_loss_values():
     module = capture(lambda x: [x.square().sum().log(), 2 * x], [numbers(3)], n_fixed=0)
     assert torch.log in operations(module)
 
 
-def test_identity_operations_are_removed():
+def test_graph_omits_identity_operations():
     def function(x):
         return [(x.view(2, 3).expand(2, 3).to(torch.float64) ** 1).sin()]
 
     assert operations(capture(function, [numbers(2, 3)], n_fixed=0)) == [aten.sin.default]
 
 
-def test_reshapes_and_casts_with_effect_stay():
+def test_graph_keeps_reshapes_and_casts_with_effect():
     def function(x):
         return [x.view(6).expand(4, 6).to(torch.float32) ** 2]
 
@@ -142,13 +142,13 @@ def test_reshapes_and_casts_with_effect_stay():
     assert torch.equal(captured, (changed.reshape(6).expand(4, 6)).float() ** 2)
 
 
-def test_zeros_and_ones_like_arguments_are_constants():
+def test_zeros_like_and_ones_like_become_constants():
     module = capture(lambda x: [torch.zeros_like(x) + torch.ones_like(x) + x], [numbers(3)], n_fixed=0)
     assert operations(module) == [torch.add]
     assert torch.equal(module(torch.tensor([1.0, 2, 3]))[0], torch.tensor([2.0, 3, 4]))
 
 
-def test_functions_that_write_in_place_are_captured():
+def test_functions_with_in_place_operations_are_captured():
     def function(fixed, x):
         moved = x.clone()
         moved[0] = 0
@@ -161,7 +161,7 @@ def test_functions_that_write_in_place_are_captured():
         assert torch.equal(module(fixed, x)[0], torch.stack([fixed[0] * 2, x[1] + 20, x[2] + 200]))
 
 
-def test_buffers_written_in_place_start_anew():
+def test_in_place_buffers_are_reset_before_each_call():
     """The buffer depends only on the fixed argument, but must not be kept from one call to the next."""
 
     def function(fixed, x):
@@ -173,7 +173,7 @@ def test_buffers_written_in_place_start_anew():
         torch.testing.assert_close(module(fixed, x)[0], fixed.exp() + x)
 
 
-def test_operations_in_place_are_simplified_too():
+def test_in_place_operations_are_simplified_too():
     def function(fixed, x):
         return [x * fixed.exp().add_(1).log_()]
 
@@ -183,14 +183,14 @@ def test_operations_in_place_are_simplified_too():
     torch.testing.assert_close(module(fixed, torch.ones(3))[0], (fixed.exp() + 1).log())
 
 
-def test_arguments_written_to_are_written_every_call():
+def test_in_place_writes_to_arguments_happen_every_call():
     module = capture(lambda fixed, x: [x.add_(fixed) * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     x = torch.tensor([5.0, 6.0])
     assert module(torch.ones(2), x)[0].tolist() == [12, 14]
     assert module(torch.ones(2), x)[0].tolist() == [14, 16]
 
 
-def test_capture_leaves_the_arguments_alone():
+def test_capture_does_not_change_its_arguments():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()
     capture(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
@@ -203,12 +203,12 @@ def test_draws_from_the_global_generator_are_refused():
         capture(lambda x: [x + torch.randn(3)], [torch.zeros(3)], 0)
 
 
-def test_powers_that_change_the_type_stay():
+def test_power_of_one_that_casts_stays():
     (found,) = capture(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
     assert found.dtype == torch.float32
 
 
-def test_inputs_captured_as_one_tensor_stay_apart():
+def test_arguments_sharing_a_tensor_stay_separate_inputs():
     zeros = torch.zeros(3)
     replay = capture(lambda factor, a, b: [a + factor, b * factor], [torch.tensor(2.0), zeros, zeros], 1)
     first, second = replay(torch.tensor(2.0), torch.ones(3), torch.full((3,), 5.0))

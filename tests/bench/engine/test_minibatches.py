@@ -18,7 +18,7 @@ def counts(drawn: np.ndarray, own: np.ndarray) -> list[int]:
 
 @given(rows, cuts, seeds)
 @settings(deadline=None)
-def test_counts_of_rows_differ_by_one_at_most(own, cuts, seed):
+def test_rows_are_drawn_equally_often_up_to_one(own, cuts, seed):
     stream, drawn = RowStream(own, seed), np.array([], dtype=int)
     for count in cuts:
         drawn = np.concatenate([drawn, stream.take(count)])
@@ -29,7 +29,7 @@ def test_counts_of_rows_differ_by_one_at_most(own, cuts, seed):
 
 @given(rows, cuts, seeds)
 @settings(deadline=None)
-def test_cuts_do_not_change_the_row_sequence(own, cuts, seed):
+def test_row_sequence_does_not_depend_on_chunk_sizes(own, cuts, seed):
     stream = RowStream(own, seed)
     pieces = [stream.take(count) for count in cuts]
     assert [len(piece) for piece in pieces] == cuts
@@ -39,26 +39,26 @@ def test_cuts_do_not_change_the_row_sequence(own, cuts, seed):
 
 @given(rows, seeds)
 @settings(deadline=None)
-def test_each_pass_is_a_permutation(own, seed):
+def test_each_pass_over_the_rows_is_a_permutation(own, seed):
     passes = RowStream(own, seed).take(3 * len(own)).reshape(3, -1)
     for one in passes:
         assert sorted(one) == sorted(own)
 
 
-def test_passes_and_seeds_differ_in_order():
+def test_row_order_differs_between_passes_and_seeds():
     own = np.arange(30)
     first, second = RowStream(own, 1).take(60).reshape(2, -1)
     orders = {tuple(own), tuple(first), tuple(second), tuple(RowStream(own, 2).take(30))}
     assert len(orders) == 4
 
 
-def test_first_rows_are_uniformly_distributed():
+def test_first_drawn_row_is_uniformly_distributed():
     """Counts of the first of 5 rows over 2000 seeds: chi-squared with 4 degrees of freedom, 99.99 % quantile 23.5."""
     first = [RowStream(np.arange(5), seed).take(1)[0] for seed in range(2000)]
     assert ((np.bincount(first, minlength=5) - 400) ** 2 / 400).sum() < 23.5
 
 
-def test_row_stream_leaves_its_rows_alone():
+def test_changing_drawn_rows_does_not_change_the_stream():
     own = np.arange(10)
     stream = RowStream(own, 3)
     for _ in range(3):
@@ -80,12 +80,14 @@ def test_row_stream_leaves_its_rows_alone():
         (277, 10, 120, 1, None, 3360, 28),  # yacht's train split under the paper's protocol
     ],
 )
-def test_number_of_updates(n_rows, batch_size, epochs, per_update, limit, updates, updates_per_epoch):
+def test_number_of_updates_follows_the_schedule(
+    n_rows, batch_size, epochs, per_update, limit, updates, updates_per_epoch
+):
     plan = Schedule(n_rows, batch_size, epochs, per_update, limit).plan
     assert (plan.n_updates, plan.updates_per_epoch) == (updates, updates_per_epoch)
 
 
-def test_minibatches_fit_in_the_training_set():
+def test_minibatch_is_no_larger_than_the_training_set():
     assert Schedule(7, 10, 1, 1).minibatch == 7
     assert Schedule(10, 10, 1, 1).minibatch == 10
     assert Schedule(11, 10, 1, 1).minibatch == 10
@@ -102,7 +104,7 @@ def test_updates_cover_epochs_with_less_than_one_extra(n_rows, batch_size, epoch
 
 @given(n_rows=st.integers(2, 60), batch_size=st.integers(1, 25), epochs=st.integers(1, 4), seed=seeds)
 @settings(deadline=None)
-def test_folds_differing_by_one_row_share_schedules(n_rows, batch_size, epochs, seed):
+def test_folds_of_nearly_equal_size_share_a_schedule(n_rows, batch_size, epochs, seed):
     """Both take the same number of equally large minibatches; each sees every row of its own at least `epochs` times,
     and no row more than once more often than another."""
     schedule = Schedule(n_rows, batch_size, epochs, 1)

@@ -101,7 +101,7 @@ def errors(stack: StackedFits, exact: StackedFits) -> list[float]:
 
 @pytest.mark.usefixtures("no_minimum", "fast_compiler")
 @pytest.mark.parametrize(("name", "task"), PAIRS)
-def test_native_rounding_is_that_of_torch(name, task):
+def test_native_training_has_rounding_errors_like_torch(name, task):
     """Ten updates, because training amplifies rounding. Errors of few numbers differ by chance, hence the factor."""
     method = methods.get(name)
     which = fits(task, method)
@@ -124,7 +124,7 @@ IN_BOTH_LAYOUTS = ("vifa", "slang", "inducing-ffg", "mc-dropout", "swag", "mfvi"
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in IN_BOTH_LAYOUTS else pytest.mark.slow) for name in STACKABLE]
 )
-def test_bits_do_not_depend_on_layout(name, monkeypatch):
+def test_native_bits_do_not_depend_on_memory_layout(name, monkeypatch):
     if not bits_are_those_of_any_layout():
         pytest.skip("with this compiler all stacks have one layout")
     method, task = methods.get(name), next(usable(name))
@@ -165,11 +165,11 @@ def alone(whole: StackedFits, method: Method, numbers: list[int], **options) -> 
 
 
 @pytest.mark.parametrize("numbers", [[0], [39], [20, 3, 38], list(range(17))[::-1]], ids=len)
-def test_bits_do_not_depend_on_stack(whole, method, numbers):
+def test_native_bits_do_not_depend_on_the_stack(whole, method, numbers):
     alone(whole, method, numbers)
 
 
-def test_bits_do_not_depend_on_threads(whole, method):
+def test_native_bits_do_not_depend_on_threads(whole, method):
     torch.set_num_threads(2)
     try:
         alone(whole, method, list(range(40)))
@@ -177,16 +177,16 @@ def test_bits_do_not_depend_on_threads(whole, method):
         torch.set_num_threads(1)
 
 
-def test_bits_do_not_depend_on_recording(whole, method):
+def test_native_bits_do_not_depend_on_recorded_diagnostics(whole, method):
     alone(whole, method, [1, 2], n_recorded=7)
 
 
-def test_bits_do_not_depend_on_cuts(whole, method, monkeypatch):
+def test_native_bits_do_not_depend_on_updates_per_call(whole, method, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.engine.stack.ROWS_AT_ONCE", 40)  # calls of two updates and more
     alone(whole, method, [1, 2])
 
 
-def test_bits_do_not_depend_on_where_loops_come_from(whole, method, monkeypatch, tmp_path):
+def test_native_bits_do_not_depend_on_the_library_cache(whole, method, monkeypatch, tmp_path):
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     for n_libraries in (1, 1):  # compiled, then loaded
         monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
@@ -194,7 +194,7 @@ def test_bits_do_not_depend_on_where_loops_come_from(whole, method, monkeypatch,
         assert len(list(tmp_path.iterdir())) == n_libraries
 
 
-def test_native_diagnostics_equal_captured_ones():
+def test_native_diagnostics_equal_those_of_captured_graphs():
     method = MAP()
     native, captured = (
         train(method, fits(REGRESSION, method), n_recorded=5, execution=execution).training_diagnostics()
@@ -229,7 +229,7 @@ class Alternating(MAP):
 
 
 @pytest.mark.parametrize("updates", [100, 101, 102, 103])
-def test_alternating_phases_equal_captured_ones(updates):
+def test_native_alternating_phases_equal_captured_graphs(updates):
     method = Alternating()
     which = [Fit(np.arange(N_ROWS), {"noise_precision": 1.0, "prior_precision": 1.0}, number) for number in range(3)]
     native, captured = (
@@ -240,13 +240,13 @@ def test_alternating_phases_equal_captured_ones(updates):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_short_plans_and_float64_are_captured():
+def test_short_and_float64_trainings_use_captured_graphs():
     which = fits(REGRESSION, MAP(), 2)
     assert train(MAP(), which, updates=MIN_UPDATES - 1).execution == "captured"
     assert train(MAP(), which, dtype=torch.float64).execution == "captured"
 
 
-def test_training_without_compiler_is_captured(monkeypatch):
+def test_training_without_a_compiler_uses_captured_graphs(monkeypatch):
     def missing(source: str) -> None:
         raise compiler.NoCompiler("no C++ compiler was found")
 
@@ -260,7 +260,7 @@ def test_training_without_compiler_is_captured(monkeypatch):
     assert obstacles == {"map": "no C++ compiler was found"}
 
 
-def test_redefined_methods_are_compiled_again():
+def test_redefined_method_is_compiled_again():
     """A notebook may define a class of the same name twice."""
 
     def method(factor: float) -> Method:
@@ -277,7 +277,7 @@ def test_redefined_methods_are_compiled_again():
     assert not equal(halved, kept)
 
 
-def test_segments_end_at_phases_and_records():
+def test_native_calls_end_at_phase_changes_and_recorded_updates():
     phases = ["a", "a", "a", "b", "b", "a", "a"]
     parts = list(segments(phases, 2, 6, lambda update: update == 7, 2))
     assert parts == [slice(0, 2), slice(2, 4), slice(4, 5), slice(5, 6)]

@@ -10,7 +10,7 @@ from lockstep_bench.methods.maths.likelihoods import Categorical
 from lockstep_bench.methods.networks.mlp import MLP
 
 
-def test_minibatch_cost_is_median_after_warm_up(monkeypatch):
+def test_sgd_time_per_minibatch_is_median_after_warm_up(monkeypatch):
     data = Data.of(np.zeros((20, 16), dtype=np.uint8), np.arange(20.0) % 3)
     minibatches = [100, 90, 3, 5, 40, 4, 6]
     clock = accumulate(step for seconds in minibatches for step in (1, seconds))

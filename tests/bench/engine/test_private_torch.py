@@ -35,7 +35,7 @@ def operations(module: torch.fx.GraphModule) -> list:
     return [node.target for node in module.graph.nodes if node.op == "call_function"]
 
 
-def test_graph_equals_that_of_torch():
+def test_traced_graph_equals_that_of_torchs_make_fx():
     captured = make_fx(functionalize(descend))(*ARGUMENTS)
     expected = proxy_tensor.make_fx(functionalize(descend))(*ARGUMENTS)
     assert operations(captured) == operations(expected)
@@ -48,7 +48,7 @@ def test_graph_computes_the_function_on_new_arguments():
     torch.testing.assert_close(captured(*others)[0], descend(*others)[0])
 
 
-def test_tensors_from_outside_are_constants():
+def test_closed_over_tensors_become_graph_constants():
     outside = numbers(3)
     captured = make_fx(lambda x: [x + outside, outside])(torch.ones(3))
     assert operations(captured) == [aten.add.Tensor]
@@ -57,12 +57,12 @@ def test_tensors_from_outside_are_constants():
     assert torch.equal(same, outside)
 
 
-def test_reading_a_tensor_value_is_refused():
+def test_tracing_refuses_to_read_a_tensors_value():
     with pytest.raises(RuntimeError, match="reads the value of a tensor"):
         make_fx(lambda x: [x * 2 if x.sum() > 0 else x])(torch.ones(3))
 
 
-def test_gradients_do_not_import_the_compiler():
+def test_tracing_gradients_does_not_import_torch_dynamo():
     program = (
         "import sys, torch, lockstep_bench.bench.engine.private_torch as private\n"
         "step = torch.func.functionalize(torch.func.grad(lambda x: x.square().sum()))\n"

@@ -19,14 +19,14 @@ def record(seeds: list[int], length: int, steps: int, dtype=torch.float32) -> to
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_noise_does_not_depend_on_neighbours(length):
+def test_fits_noise_does_not_depend_on_other_fits(length):
     alone = record([7], length, 20)[:, 0]
     assert torch.equal(record([7, 1, 2], length, 20)[:, 0], alone)
     assert torch.equal(record([5, 7], length, 20)[:, 1], alone)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_steps_and_seeds_differ_in_noise(length):
+def test_noise_differs_between_steps_and_seeds(length):
     first = record([1, 2], length, 20)[..., 0]
     assert len(first.unique()) == first.numel()
 
@@ -41,7 +41,7 @@ def test_noise_of_length_zero_is_empty(n_rows):
     assert record(list(range(n_rows)), 0, 40).shape == (40, n_rows, 0)
 
 
-def test_cuts_do_not_change_the_numbers(monkeypatch):
+def test_noise_does_not_depend_on_internal_chunk_sizes(monkeypatch):
     expected = record([3, 4, 5], 7, 40)
     monkeypatch.setattr(random_streams, "WORDS_AT_ONCE", 10)
     monkeypatch.setattr(random_streams, "NUMBERS_AHEAD", 100)
@@ -58,7 +58,7 @@ def normals_of(words: np.ndarray, dtype: type) -> np.ndarray:
 
 @pytest.mark.parametrize("length", [1, 6, 7])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float64, 1e-14)])
-def test_noise_follows_the_definition(length, dtype, tolerance):
+def test_noise_equals_box_muller_of_numpys_generator(length, dtype, tolerance):
     words = np.random.SFC64(8).random_raw(50 * ((length + 1) // 2)).reshape(50, -1)
     expected = normals_of(words, np.float32 if dtype == torch.float32 else np.float64)[:, :length]
     np.testing.assert_allclose(record([8], length, 50, dtype)[:, 0], expected, rtol=0, atol=tolerance)
@@ -66,7 +66,7 @@ def test_noise_follows_the_definition(length, dtype, tolerance):
 
 @pytest.mark.parametrize("length", [0, 1, 6, 7])
 @pytest.mark.parametrize("n_steps", [0, 1, 5])
-def test_states_continue_the_stream(length, n_steps):
+def test_saved_generator_state_continues_the_noise_stream(length, n_steps):
     stream = RandomStream([1, 2], length, torch.float64, CPU)
     for _ in range(n_steps):
         next(stream)
@@ -79,7 +79,7 @@ def test_states_continue_the_stream(length, n_steps):
         np.testing.assert_allclose(numbers, normals_of(words, np.float64)[:length], rtol=0, atol=1e-14)
 
 
-def test_states_on_another_device_are_refused():
+def test_generator_state_of_another_device_is_refused():
     with pytest.raises(ValueError, match="'cuda' have no SFC64 state"):
         RandomStream([1], 3, torch.float32, torch.device("cuda")).states()
 
@@ -90,7 +90,7 @@ def test_noise_has_the_requested_type(dtype):
 
 
 @pytest.mark.parametrize("length", [1, 250])
-def test_numbers_are_independent_standard_normals(length):
+def test_noise_is_independent_standard_normal(length):
     """Moments at four standard errors, the whole distribution by Kolmogorov and Smirnov."""
     tape = record([12, 13], length, 20_000 // length, torch.float64)
     n = tape[:, 0].numel()
@@ -113,5 +113,5 @@ def test_global_generator_is_neither_read_nor_advanced():
     assert torch.equal(record([9], 4, 20), tape)
 
 
-def test_largest_seed_is_accepted():
+def test_largest_possible_seed_is_accepted():
     assert record([2**63 - 1], 4, 1).isfinite().all()

@@ -117,7 +117,7 @@ def test_images_are_augmented_before_they_are_standardised(data):
 
 
 @pytest.mark.parametrize("name", ["vifa", "swag", "map", "directuq-mean", "laplace", "deep-ensemble", "mc-dropout"])
-def test_samples_do_not_depend_on_point_batches(data, monkeypatch, name):
+def test_weight_samples_do_not_depend_on_prediction_batch_size(data, monkeypatch, name):
     method = methods.get(name)
     hparams = HPARAMS | {"dropout_rate": 0.3, "penalty_weight": 0.1}
     trained = train(data, method, fits=[Fit(np.arange(25), hparams, 7)], updates=6)
@@ -145,7 +145,7 @@ def test_batch_normalisation_predicts_with_training_statistics(data, monkeypatch
     torch.testing.assert_close(together.log_probs[0], outputs.log_softmax(-1))
 
 
-def test_sweep_sees_every_image_once_with_reference(data, monkeypatch):
+def test_final_pass_sees_every_image_once(data, monkeypatch):
     monkeypatch.setattr(series, "POINTS_AT_ONCE", 10)
     task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
     seen = []
@@ -161,7 +161,7 @@ def test_sweep_sees_every_image_once_with_reference(data, monkeypatch):
     assert [length for _, _, length in seen] == [35, 35, 30]
 
 
-def test_images_outside_the_data_are_predicted(data):
+def test_images_outside_the_data_set_are_predicted(data):
     trained = train(data, MAP())
     (own,) = trained.predict([TEST], 1)
     (given,) = trained.predict([np.arange(17)], 1, data.x[30:47])
@@ -176,7 +176,7 @@ def test_sequential_fits_are_independent(data):
         assert torch.equal(ours.log_probs, alone.log_probs)
 
 
-def test_schedule_keeps_the_full_rate_for_methods(data, monkeypatch):
+def test_methods_see_annealed_and_full_learning_rates(data, monkeypatch):
     seen, update = [], MAP.update
 
     def watched(method, problem, *arguments):
@@ -189,7 +189,7 @@ def test_schedule_keeps_the_full_rate_for_methods(data, monkeypatch):
     np.testing.assert_allclose(seen, [(0.5 * cosine(step, Plan(4, 1.0)), 0.5) for step in range(1, 5)], rtol=1e-6)
 
 
-def test_method_without_a_learning_rate_takes_any_schedule(data):
+def test_method_without_learning_rate_accepts_any_rate_schedule(data):
     rows = np.arange(25)
     fit = Fit(rows, {}, 0)
     fits = train_sequentially(
@@ -217,7 +217,7 @@ ON_IMAGES = [name for name in methods.names() if "images" in methods.get(name).s
 
 
 @pytest.mark.parametrize("name", [name for name in ON_IMAGES if name != methods.BASELINE])  # which has no network
-def test_mixed_precision_changes_last_digits_not_types(data, name):
+def test_mixed_precision_keeps_dtypes_and_nearly_the_numbers(data, name):
     method = methods.get(name).suited_to(TASK)
     space = method.image_space(TASK)
     hparams = {key: getattr(one, "low", None) or one.choices[0] for key, one in space.items()}
@@ -230,7 +230,7 @@ def test_mixed_precision_changes_last_digits_not_types(data, name):
     torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.05)
 
 
-def test_on_update_counts_updates_of_all_fits(data):
+def test_progress_callback_counts_updates_of_all_fits(data):
     told = []
     train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, on_update=told.append)
     assert told == [1, 2, 3, 4, 5, 6]

@@ -17,7 +17,7 @@ class State(NamedTuple):
 STATE = State(torch.zeros(3), {"mean": torch.zeros(3)})
 
 
-def test_leaves_are_named_by_their_places():
+def test_state_signature_names_each_tensor_by_its_path():
     wanted = {".weights": "torch.float32 (3,)", ".optim['mean']": "torch.float32 (3,)"}
     assert signature(STATE) == wanted
     require_equal("mine", STATE, State(torch.ones(3), {"mean": torch.ones(3)}))
@@ -32,6 +32,6 @@ def test_leaves_are_named_by_their_places():
         (STATE._replace(optim={}), "state.optim['mean'] was torch.float32 (3,) and is missing"),
     ],
 )
-def test_changes_are_errors(after, change):
+def test_changed_state_structure_raises_and_names_the_path(after, change):
     with pytest.raises(TypeError, match=re.escape(change)):
         require_equal("mine", STATE, after)

@@ -82,7 +82,7 @@ def test_fits_do_not_depend_on_order_or_neighbours(data, stacked):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_captured_and_eager_updates_agree(data, stacked):
+def test_captured_graph_and_eager_updates_agree(data, stacked):
     method, recorded = stacked
     eager = predictives(train(data, fits(method), method, execution="eager"))
     for ours, theirs in zip(recorded, eager, strict=True):
@@ -128,7 +128,7 @@ class Recorder(Method):
         return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if step.phase == "late" else 0)}
 
 
-def test_replicas_see_own_rows_in_own_units(data):
+def test_each_fit_sees_its_own_standardised_rows(data):
     stack = train(data, fits(), Recorder(), updates=5)
     for number, fit in enumerate(fits()):
         x, y = data.x[fit.rows], data.y[fit.rows]
@@ -142,12 +142,12 @@ def test_replicas_see_own_rows_in_own_units(data):
         torch.testing.assert_close(stack.posterior["scale"][number], y.std(correction=0))
 
 
-def test_updates_branch_on_phases(data):
+def test_updates_may_branch_on_training_phases(data):
     stack = train(data, fits(), Recorder(), updates=5)
     assert stack.posterior["late"].tolist() == [3, 3, 3, 3]
 
 
-def test_data_stays_in_original_units_on_request(data):
+def test_data_can_stay_in_original_units(data):
     stack = train(data, fits()[:1], Recorder(), updates=1, standardise=False)
     assert all((data.x == seen).all(1).any() for seen in stack.posterior["x"][0].flatten(0, 1))
 
@@ -184,12 +184,12 @@ class ChangesItsState(MAP):
         return {"weights": state.weights}
 
 
-def test_states_of_another_structure_are_refused(data):
+def test_updates_that_change_the_state_structure_are_refused(data):
     with pytest.raises(TypeError, match=r"map.update must return a state of the structure, shapes and types"):
         train(data, fits(), ChangesItsState())
 
 
-def test_diverging_replicas_leave_neighbours_alone(data):
+def test_diverging_fit_does_not_affect_its_stack(data):
     method = methods.get("mfvi")
     wild = Fit(np.arange(40), {"lr": 1e30, "prior_precision": 1.0, "noise_precision": 1.0}, 9)
     together = predictives(train(data, [fits()[0], wild, fits()[1]], method))
@@ -207,7 +207,7 @@ def test_models_of_another_library_run_one_by_one(data, foreign_library):
         assert torch.equal(together[number], alone)
 
 
-def test_predictions_do_not_depend_on_point_batches(data, monkeypatch):
+def test_predictions_do_not_depend_on_prediction_batch_size(data, monkeypatch):
     stack = train(data, fits(), methods.get("vifa"))
     whole = predictives(stack)
     monkeypatch.setattr("lockstep_bench.bench.engine.stacked_fits.PREDICTIVE_NUMBERS", 12)
@@ -219,7 +219,7 @@ class TwoVIFAs(VIFA):
     members = 2
 
 
-def test_members_share_the_requested_samples(data):
+def test_ensemble_members_share_the_requested_number_of_samples(data):
     stack = train(data, fits(), TwoVIFAs())
     assert [len(one.mean) for one in stack.predict([TEST] * 4, 6)] == [6] * 4
     assert [len(one.mean) for one in stack.predict([TEST] * 4, 5)] == [6] * 4  # rounded up to whole members
@@ -229,7 +229,7 @@ def test_members_share_the_requested_samples(data):
         torch.testing.assert_close(together.mean, alone.mean, rtol=1e-9, atol=1e-9)
 
 
-def test_unequal_folds_are_predicted_at_own_rows(data):
+def test_folds_of_unequal_size_predict_their_own_rows(data):
     stack = train(data, fits(), methods.get("map"))
     rows = [np.arange(50, 50 + count) for count in (3, 10, 1, 7)]
     found = [one.mean.shape[1] for one in stack.predict(rows, 4)]

@@ -35,7 +35,7 @@ def execution(updates: int = MIN_UPDATES, dtype: torch.dtype = torch.float32, **
         ({"updates": 2, "stacked": False}, "sequential"),
     ],
 )
-def test_fits_say_how_they_were_trained(options, expected):
+def test_fits_record_how_they_were_trained(options, expected):
     assert execution(**options) == expected
 
 
@@ -47,7 +47,7 @@ def test_long_stacks_are_trained_natively():
     assert execution() == "native"
 
 
-def test_stacks_without_compiler_are_captured(monkeypatch):
+def test_stacks_without_a_compiler_use_captured_graphs(monkeypatch):
     tried = []
 
     def refuse(*arguments):

@@ -74,7 +74,7 @@ def test_recorded_updates_are_evenly_spaced_until_the_last():
 
 
 @pytest.mark.parametrize("execution", ["captured", "eager"])
-def test_traces_equal_norms_of_shorter_trainings(data, execution):
+def test_recorded_norms_equal_those_of_shorter_trainings(data, execution):
     norms = train(data, Reporting(), fits(), n_recorded=4, execution=execution).training_diagnostics()
     for number, traces in enumerate(norms):
         assert traces["norm"].updates.tolist() == [1, 14, 27, 40]
@@ -86,14 +86,14 @@ def test_traces_equal_norms_of_shorter_trainings(data, execution):
                 assert norm == pytest.approx(posterior[number].norm().item(), rel=1e-5)
 
 
-def test_recording_does_not_change_the_states(data):
+def test_recording_diagnostics_does_not_change_training(data):
     silent, recorded = (train(data, Reporting(), fits(), n_recorded=n) for n in (0, 10))
     assert silent.training_diagnostics() == [{}, {}, {}]
     for leaves in zip(tree_leaves(silent.posterior), tree_leaves(recorded.posterior), strict=True):
         assert torch.equal(*leaves)
 
 
-def test_recording_captures_no_further_graph(data, monkeypatch):
+def test_recording_diagnostics_captures_no_further_graph(data, monkeypatch):
     captures, capture = [], updates.capture
     monkeypatch.setattr(updates, "capture", lambda *given: captures.append(given) or capture(*given))
     for n_recorded in (0, 10):
@@ -107,7 +107,7 @@ def test_recording_time_is_separate_from_training_time(data):
     assert train(data, Reporting(), fits(), n_recorded=10).record.seconds > 0
 
 
-def test_alone_and_stacked_traces_agree(data):
+def test_diagnostics_of_single_and_stacked_fits_agree(data):
     stacked = train(data, Reporting(), fits(), dtype=torch.float64).training_diagnostics()
     for fit, traces in zip(fits(), stacked, strict=True):
         for options in ({}, {"stacked": False}):
@@ -118,7 +118,7 @@ def test_alone_and_stacked_traces_agree(data):
                 np.testing.assert_allclose(alone[name].values, trace.values, rtol=1e-9)
 
 
-def test_traces_of_an_ensemble_are_means_over_members(data):
+def test_recorded_ensemble_diagnostics_are_means_over_members(data):
     trained = train(data, ReportingEnsemble(), fits(2), n_recorded=N_UPDATES, execution="eager")
     (first, second) = (fit_traces["norm"].values for fit_traces in trained.training_diagnostics())
     members = [trained.record._values["norm"][N_UPDATES][0][2 * fit : 2 * fit + 2] for fit in (0, 1)]
@@ -127,7 +127,7 @@ def test_traces_of_an_ensemble_are_means_over_members(data):
     assert members[0][0] != members[0][1]
 
 
-def test_networks_trained_one_by_one_are_recorded():
+def test_sequential_training_records_diagnostics():
     generator = np.random.default_rng(0)
     images = Data.of(generator.integers(0, 256, size=(30, 8), dtype=np.uint8), np.arange(30.0) % 3)
     task = Task("tiny", Categorical(3), MLP(8, hidden=(), n_outputs=3))
@@ -168,6 +168,6 @@ class Foreign(Method):
         return state, {"calls": torch.tensor(float(state[0][0]))}
 
 
-def test_models_of_another_library_update_once_when_recorded(data):
+def test_recording_does_not_repeat_another_librarys_updates(data):
     (traces,) = train(data, Foreign(), fits(1), n_recorded=4, stacked=False).training_diagnostics()
     assert traces["calls"].values.tolist() == traces["calls"].updates.tolist() == [1, 14, 27, 40]

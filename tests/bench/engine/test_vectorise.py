@@ -24,7 +24,7 @@ def step(table, state, hparams):
 
 @pytest.mark.parametrize("vectorise", [vmap, one_by_one])
 @pytest.mark.parametrize("n_replicas", [1, 2, 5])
-def test_vectorised_function_equals_einsum_over_replicas(vectorise, n_replicas):
+def test_vectorised_function_equals_explicit_einsum(vectorise, n_replicas):
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape):
@@ -42,7 +42,7 @@ def test_vectorised_function_equals_einsum_over_replicas(vectorise, n_replicas):
     torch.testing.assert_close(total, fitted.sum(1))
 
 
-def test_one_by_one_may_branch_on_values():
+def test_unvectorised_function_may_branch_on_tensor_values():
     """Branch on a value, as a wrapper of another library may and a function under `vmap` may not."""
 
     def function(x):
@@ -51,7 +51,7 @@ def test_one_by_one_may_branch_on_values():
     assert one_by_one(function)(torch.tensor([-1.0, 3.0])).tolist() == [0, 6]
 
 
-def test_replica_of_a_leaf_that_is_no_tensor():
+def test_replica_can_be_taken_from_non_tensor_states():
     assert replica_of(torch.tensor([[1.0, 2], [3, 4]])).tolist() == [1, 2]
     assert replica_of(torch.tensor([[1.0, 2], [3, 4]]), 1).tolist() == [3, 4]
     objects = PerReplica(["a", "b", "c"])
@@ -59,7 +59,7 @@ def test_replica_of_a_leaf_that_is_no_tensor():
     assert replica_of(objects[1:], 1) == "c"
 
 
-def test_objects_pass_a_vectorised_function_replica_by_replica():
+def test_objects_in_a_state_are_passed_per_replica():
     first = one_by_one(lambda x: {"seen": [x.item()]})(torch.tensor([1.0, 2.0]))
     second = one_by_one(lambda state, x: state["seen"][0] + x)(first, torch.tensor([10.0, 20.0]))
     assert second.tolist() == [11, 22]

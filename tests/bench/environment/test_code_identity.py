@@ -88,7 +88,7 @@ def edit(path: Path, old: str, new: str) -> None:
         ("bench/metrics.py", "return 1", "return 2"),  # imported inside a function
     ],
 )
-def test_code_that_a_number_depends_on_counts(root, file, old, new):
+def test_identity_changes_with_code_that_affects_results(root, file, old, new):
     before = identity("methods.mine")
     edit(root / file, old, new)
     assert identity("methods.mine") != before
@@ -112,7 +112,7 @@ def test_docstrings_comments_and_other_modules_do_not_change_identity(root, file
     assert identity("methods.mine") == before
 
 
-def test_prefix_of_the_one_import_name_does_not_count(root):
+def test_identity_ignores_the_package_prefix_in_imports(root):
     """Rows that were run when the packages had no common name keep their identity."""
     long = identity("lockstep_bench.methods.mine")
     for file in root.rglob("*.py"):
@@ -121,13 +121,13 @@ def test_prefix_of_the_one_import_name_does_not_count(root):
     assert identity("methods.mine") == long
 
 
-def test_facts_and_further_modules_count(root):
+def test_identity_includes_given_facts_and_further_modules(root):
     assert len({code_identity(("methods.mine",), fact) for fact in ("", "1.0", "2.0")}) == 3
     assert identity("methods.mine") != identity("methods.mine", "bench.pages")
     assert identity("methods.mine") == identity("methods.mine", "methods.base")  # which it imports
 
 
-def test_foreign_adapter_counts_with_what_it_imports(root, monkeypatch):
+def test_third_party_methods_identity_includes_its_imports(root, monkeypatch):
     (root / "adapter_of_mine.py").write_text("from lockstep_bench.methods.base import Base\n")
     monkeypatch.syspath_prepend(root)
     before = identity("adapter_of_mine")
@@ -137,7 +137,7 @@ def test_foreign_adapter_counts_with_what_it_imports(root, monkeypatch):
     assert identity("adapter_of_mine") != between
 
 
-def test_unknown_module_is_named(root):
+def test_error_names_an_unknown_module(root):
     with pytest.raises(ImportError, match=r"'methods\.absent'"):
         identity("methods.absent")
 

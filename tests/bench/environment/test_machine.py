@@ -13,13 +13,13 @@ def group(folder, files):
         (folder / name).write_text(f"{text}\n")
 
 
-def test_kills_for_memory_are_the_kernels_count(tmp_path):
+def test_out_of_memory_kills_are_read_from_vmstat(tmp_path):
     (tmp_path / "vmstat").write_text("oom_killer 7\noom_kill 3\npgfault 9\n")
     assert memory_kills(tmp_path / "vmstat") == 3
     assert memory_kills(tmp_path / "elsewhere") == 0
 
 
-def test_the_tightest_of_nested_groups_counts_and_its_file_cache_is_free(tmp_path):
+def test_free_memory_considers_all_nested_cgroups_and_file_cache(tmp_path):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text("0::/user/job\n")
     inactive = f"anon 7\ninactive_file {GIB}"
@@ -29,14 +29,14 @@ def test_the_tightest_of_nested_groups_counts_and_its_file_cache_is_free(tmp_pat
     assert sorted(free_of_cgroups(root, own)) == [GIB, 6 * GIB]  # 6 - 5 of the outer; 8 - 3 + 1 of the inner
 
 
-def test_a_container_sees_its_own_limit_at_the_root(tmp_path):
+def test_memory_limit_of_a_container_is_at_the_cgroup_root(tmp_path):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text("0::/\n")
     group(root, {"memory.max": 4 * GIB, "memory.current": GIB, "memory.stat": "inactive_file 0"})
     assert free_of_cgroups(root, own) == [3 * GIB]
 
 
-def test_the_older_layout_has_a_folder_for_memory(tmp_path):
+def test_free_memory_is_read_from_cgroup_version_1(tmp_path):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text("5:cpu,cpuacct:/a\n4:memory:/a\n")
     limits = {"memory.limit_in_bytes": 2 * GIB, "memory.usage_in_bytes": GIB}
@@ -44,14 +44,14 @@ def test_the_older_layout_has_a_folder_for_memory(tmp_path):
     assert free_of_cgroups(root, own) == [3 * GIB // 2]
 
 
-def test_group_over_its_memory_limit_has_no_free_memory(tmp_path):
+def test_cgroup_over_its_memory_limit_has_no_free_memory(tmp_path):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text("0::/\n")
     group(root, {"memory.max": GIB, "memory.current": 2 * GIB, "memory.stat": "inactive_file 0"})
     assert free_of_cgroups(root, own) == [0]
 
 
-def test_missing_cgroup_files_give_no_limit(tmp_path):
+def test_missing_cgroup_files_give_no_memory_limit(tmp_path):
     assert free_of_cgroups(tmp_path, tmp_path / "absent") == []
 
 
@@ -67,7 +67,7 @@ def test_detected_cores_and_memory_are_plausible():
     ("shown", "names"),
     [(None, ["0", "2"]), ("", ["0", "2"]), ("5,6,7", ["5", "7"]), ("GPU-a, GPU-b,3", ["GPU-a", "3"])],
 )
-def test_gpus_keep_the_names_they_were_shown_under(monkeypatch, shown, names):
+def test_gpu_names_respect_cuda_visible_devices(monkeypatch, shown, names):
     if shown is None:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     else:

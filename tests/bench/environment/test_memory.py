@@ -28,7 +28,7 @@ print(peak_mib(cpu))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak of a process")
-def test_the_peak_counts_what_was_freed_and_can_be_reset():
+def test_peak_memory_includes_freed_memory_until_reset():
     # A process of its own, because others' tests change how the C library keeps freed memory.
     told = subprocess.run([sys.executable, "-c", PEAKS], capture_output=True, text=True, check=True, cwd=ROOT)
     before, during, after = map(float, told.stdout.split())
@@ -36,7 +36,7 @@ def test_the_peak_counts_what_was_freed_and_can_be_reset():
     assert after < during - 200
 
 
-def test_the_peak_of_a_call_is_that_of_the_tensors_it_held_at_once():
+def test_peak_of_a_call_counts_simultaneous_tensors():
     vector = torch.ones(2**18)  # 1 MiB
 
     def call():
@@ -50,7 +50,7 @@ def test_the_peak_of_a_call_is_that_of_the_tensors_it_held_at_once():
     assert 2 * vector.nbytes <= peak < 2 * vector.nbytes + 1000  # the factors are tensors too
 
 
-def test_the_peak_of_a_gradient_has_what_the_backward_pass_needs():
+def test_peak_of_a_gradient_includes_saved_activations():
     vector = torch.ones(2**18)
     gradient, peak = peak_during(lambda: torch.func.grad(lambda one: one.exp().sum())(vector), CPU)
     assert 2 * vector.nbytes <= peak < 2 * vector.nbytes + 1000  # the exponential is kept until the gradient is there

@@ -21,7 +21,7 @@ def revision_seen_from(folder: Path) -> tuple[str, bool | None]:
     return tuple(json.loads(found.stdout))
 
 
-def test_the_revision_is_that_of_the_checkout_and_edits_make_it_dirty(tmp_path):
+def test_recorded_revision_is_the_git_commit_and_dirty_flag(tmp_path):
     room = tmp_path / "bench/environment"
     room.mkdir(parents=True)
     (room.parent / "__init__.py").touch()
@@ -45,5 +45,5 @@ def test_the_revision_is_that_of_the_checkout_and_edits_make_it_dirty(tmp_path):
     assert revision_seen_from(tmp_path) == (commit, True)
 
 
-def test_versions_name_what_arithmetic_depends_on():
+def test_recorded_versions_include_numerical_libraries():
     assert {"python", "torch", "numpy", "optuna"} <= json.loads(provenance.versions()).keys()

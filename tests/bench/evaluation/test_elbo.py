@@ -55,7 +55,7 @@ def test_elbo_of_the_exact_posterior_is_the_log_evidence(name):
     assert stderr < 0.05
 
 
-def test_elbo_falls_short_by_the_divergence_from_the_exact_posterior():
+def test_elbo_gap_is_kl_to_the_exact_posterior():
     problem = orthogonal(0)
     exact = problem.posterior()
     sd = np.diag(exact.covariance) ** 0.5
@@ -65,14 +65,14 @@ def test_elbo_falls_short_by_the_divergence_from_the_exact_posterior():
     assert abs(found.mean() - log_evidence(problem) + divergence) < 4 * found.std(ddof=1) / len(found) ** 0.5
 
 
-def test_tempered_elbo_weighs_the_divergence():
+def test_tempered_elbo_weights_the_kl_term():
     problem = orthogonal(0)
     fits = fits_with(problem, "mfvi(tempering=0.25)", np.zeros(3), np.ones(3), 1)
     (values,) = with_elbos(fits.diagnostics(), fits, fits.stack.data, N_SAMPLES)
     assert values["tempered_elbo"] - values["elbo"] == pytest.approx(0.75 * values["kl"])
 
 
-def test_methods_without_a_divergence_have_no_elbo():
+def test_methods_without_a_kl_term_have_no_elbo():
     problem = orthogonal(0)
     fits = problem.fit(methods.get("map"), 1, 10, lr=0.01)
     assert with_elbos(fits.diagnostics(), fits, fits.stack.data, N_SAMPLES) == [{}]

@@ -34,10 +34,10 @@ def test_fixed_hyper_parameters_replace_searched_ones(split):
     assert split.final({"lr": 0.2, "beta": 9.0}).hparams == {"lr": 0.2, "beta": 1.0}
 
 
-def test_stacks_hold_fits_of_compatible_splits(split):
+def test_stacks_combine_only_splits_of_equal_shape(split):
     larger, narrower = replace(split, largest=LargestFits(5, 7)), replace(split, inputs=np.array([0, 2]))
     assert list(stacks([split, larger, split, narrower, split], limit=9)) == [[0, 2, 4], [1], [3]]
 
 
-def test_stacks_hold_no_more_fits_than_the_limit(split):
+def test_stacks_respect_the_limit_of_fits(split):
     assert list(stacks([split] * 5, limit=2)) == [[0, 1], [2, 3], [4]]

@@ -106,7 +106,7 @@ def test_classifiers_are_scored_on_test_ood_and_shifted_images(tmp_path, known):
     assert shifted["translation", 4] < 1
 
 
-def test_without_tuning_the_middle_of_each_range_is_taken_and_nothing_is_scored(tmp_path, known, monkeypatch):
+def test_untuned_hparams_are_the_middle_of_their_ranges(tmp_path, known, monkeypatch):
     monkeypatch.setattr(ImageScorer, "trials", None)
     (outcome,) = outcomes(tmp_path, "map", sampler="centre")
     assert outcome.row["status"] == "ok", outcome.row["error"]
@@ -127,7 +127,7 @@ def test_only_the_final_fit_trains_on_validation_images(tmp_path, known, monkeyp
     assert seen == [list(range(30))] * 2 + [list(range(10, 40))] * 2 + [list(range(40))] * 2
 
 
-def test_test_labels_have_no_influence_on_what_is_chosen(tmp_path, known, monkeypatch):
+def test_test_labels_do_not_affect_chosen_hparams(tmp_path, known, monkeypatch):
     (before,) = outcomes(tmp_path / "before", "map")
     original = datasets.load("squares")
     y = original.y.copy()
@@ -139,7 +139,7 @@ def test_test_labels_have_no_influence_on_what_is_chosen(tmp_path, known, monkey
     assert before.row["accuracy"] != after.row["accuracy"]
 
 
-def test_every_method_gets_the_same_images_where_there_are_to_be_fewer(tmp_path, known):
+def test_methods_share_the_same_subset_of_images(tmp_path, known):
     rows = [outcomes(tmp_path, name, max_train=12, max_test=7)[0] for name in ("map", "mfvi")]
     assert [one.row["n_train"] for one in rows] == [12, 12]
     first, second = (one.tables["predictions"]["row"].to_pylist() for one in rows)
@@ -147,7 +147,7 @@ def test_every_method_gets_the_same_images_where_there_are_to_be_fewer(tmp_path,
     assert len(first) == 7
 
 
-def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp_path, known, monkeypatch):
+def test_partner_data_set_of_equal_classes_is_scored_too(tmp_path, known, monkeypatch):
     x, y = squares()
     other = source("other", lambda contents: (x, (y + 2) % 3, SPLITS))  # the same squares by other numbers
     monkeypatch.setitem(known, "other", other)
@@ -162,7 +162,7 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
     assert outcome.row["elsewhere_accuracy"] == 1
 
 
-def test_a_network_that_diverges_is_reported(tmp_path, known, monkeypatch):
+def test_diverged_network_is_reported_in_the_row(tmp_path, known, monkeypatch):
     monkeypatch.setattr("lockstep_bench.methods.maths.search_spaces.IMAGES", {})
     monkeypatch.setattr(
         "lockstep_bench.methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)}
@@ -172,7 +172,7 @@ def test_a_network_that_diverges_is_reported(tmp_path, known, monkeypatch):
     assert "predicts no distribution: log_probs is NaN at " in outcome.row["error"]
 
 
-def test_few_calls_lead_from_a_job_to_an_update(tmp_path, known, monkeypatch):
+def test_few_stack_frames_separate_job_and_update(tmp_path, known, monkeypatch):
     depths = depths_of_updates(MAP, monkeypatch)
     outcomes(tmp_path, "map")
     assert max(depths) <= MOST_FRAMES

@@ -20,7 +20,7 @@ PROTOCOL = Protocol(trials=2, folds=3, epochs=2)
 NAN = np.nan
 
 
-def test_each_part_fills_by_its_own_medians():
+def test_each_fit_imputes_its_own_training_medians():
     x = np.array([[1.0, NAN], [3.0, 10.0], [NAN, 20.0], [8.0, 40.0]])
     parts = [np.array([0, 1]), np.array([1, 3])]
     imputed = Imputed(x, 1, parts)
@@ -31,7 +31,7 @@ def test_each_part_fills_by_its_own_medians():
         np.testing.assert_array_equal(y[rows], [0, 1, 2, 3])
 
 
-def test_a_column_missing_in_a_whole_part_becomes_zero():
+def test_column_missing_in_all_training_rows_becomes_zero():
     x = np.array([[NAN, 1.0], [NAN, 2.0], [5.0, 3.0]])
     part = np.array([0, 1])
     imputed = Imputed(x, 0, [part])
@@ -70,7 +70,7 @@ def rows_and_work(made: TunedEvaluation) -> tuple[PredictionRows, PreparedFits]:
     return rows, prepared_fits(made.assignment, rows, ProgressReporter(1, lambda progress: None))
 
 
-def test_fits_see_no_missing_value_and_their_own_medians(evaluation, frame):
+def test_fits_see_only_imputed_values(evaluation, frame):
     made = evaluation(frame)
     rows, work = rows_and_work(made)
     x = frame[["a", "b"]].to_numpy()
@@ -96,13 +96,13 @@ def test_fit_does_not_depend_on_test_rows(evaluation, frame):
     assert torch.equal(*trained)
 
 
-def test_all_trials_share_the_rows_of_a_fold(evaluation, frame):
+def test_all_trials_share_a_folds_imputed_rows(evaluation, frame):
     _, work = rows_and_work(evaluation(frame))
     first, second = (work.splits[0].trial(trial, {}) for trial in (0, 1))
     assert all(fit.rows is other.rows for fit, other in zip(first, second, strict=True))
 
 
-def test_scores_are_of_the_tables_rows(evaluation, frame):
+def test_imputed_cells_are_scored_on_the_original_rows(evaluation, frame):
     *_, outcomes = evaluation(frame).run()
     made = evaluation(frame)
     for outcome, split in zip(outcomes, made.assignment.splits, strict=True):

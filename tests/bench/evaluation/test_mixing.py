@@ -15,14 +15,14 @@ from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
 from lockstep_bench.methods.mile import MILE
 
 
-def test_predictions_of_a_chain_stay_together():
+def test_predictions_are_grouped_by_chain():
     mean = torch.arange(12.0).reshape(6, 2)  # two chains of three draws, at two points
     values = _by_chain(Normals(mean, torch.ones_like(mean)), 2)
     assert values.shape == (2, 3, 2, 2)
     assert values[1, 0, :, 0].tolist() == [6, 7]
 
 
-def test_predictions_that_never_change_are_left_out():
+def test_constant_predictions_do_not_enter_r_hat():
     varying = np.random.default_rng(0).standard_normal((2, 50, 3))
     values = np.stack([varying, np.ones_like(varying)], axis=-1)
     found = _of_predictions(values)
@@ -30,7 +30,7 @@ def test_predictions_that_never_change_are_left_out():
     assert found["effective_draws"] == pytest.approx(float(effective_sample_size(varying).min()))
 
 
-def test_chains_of_a_linear_model_agree():
+def test_linear_model_chains_have_r_hat_near_one():
     problem = strong_prior(0, dim=3)
     fits = problem.fit(
         MILE(warmup=1000, draws=1000, thinning=20), 200, 10, range(4), lr=3e-3
@@ -44,18 +44,18 @@ def test_chains_of_a_linear_model_agree():
 
 
 @pytest.mark.parametrize("number", [1.0, np.nan, np.inf])
-def test_nothing_is_said_of_predictions_that_are_equal_or_not_finite(number):
+def test_constant_or_nonfinite_predictions_have_no_mixing_diagnostics(number):
     assert _of_predictions(np.full((2, 10, 3, 2), number)) == {}
 
 
-def test_nothing_is_said_of_large_networks():
+def test_large_networks_have_no_mixing_diagnostics():
     """Large networks would compute one draw after the other."""
     fits = Mock(spec=SequentialFits, method=MILE())
     assert with_mixing([{"a": 1.0}], fits) == [{"a": 1.0}]
     assert not fits.predict.called
 
 
-def test_nothing_is_said_of_methods_without_chains():
+def test_methods_without_chains_have_no_mixing_diagnostics():
     problem = orthogonal(0, dim=3)
     fits = problem.fit(MAP(), 20, 10, lr=3e-3)
     assert with_mixing([{"a": 1.0}], fits) == [{"a": 1.0}]

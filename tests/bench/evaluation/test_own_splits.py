@@ -114,7 +114,7 @@ def constant_in_training(frame: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("method", ["map", "mfvi"])
 @pytest.mark.parametrize("change", [other_targets, other_scale, new_text, third_of_two_texts, text_of_all])
-def test_test_rows_leave_tuning_and_training_as_they_are(frame, evaluation, change, method):
+def test_test_rows_do_not_affect_tuning_or_training(frame, evaluation, change, method):
     made = evaluation(frame, method=method)
     (outcome,), trials = trained(made)
     before = weights(made, outcome)
@@ -129,7 +129,7 @@ def test_test_rows_leave_tuning_and_training_as_they_are(frame, evaluation, chan
     assert changed.metrics != outcome.metrics
 
 
-def test_text_outside_the_training_rows_changes_nothing(frame, evaluation):
+def test_category_unseen_in_training_changes_nothing(frame, evaluation):
     frame = constant_in_training(frame)
     changed = frame.copy()
     changed.loc[50, "heated"] = "yes"
@@ -138,7 +138,7 @@ def test_text_outside_the_training_rows_changes_nothing(frame, evaluation):
     assert results[0][0][0].metrics == results[1][0][0].metrics  # "yes" is as no text at all
 
 
-def test_splits_with_other_inputs_equal_splits_alone(frame, evaluation):
+def test_splits_with_different_inputs_equal_separate_runs(frame, evaluation):
     """A stack has networks of one size, so that splits with fewer texts train in another stack."""
     frame.loc[[3, 4], "city"] = "Zug"
     splits = pd.DataFrame({name: ["train"] * 60 for name in ("all", "without", "all too")})

@@ -15,7 +15,7 @@ PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 
 
 @pytest.mark.parametrize("method", ["map", "mfvi", "constant"])
-def test_a_scaled_target_gives_the_same_standardised_result(tmp_path, method):
+def test_scaling_the_target_keeps_standardised_scores(tmp_path, method):
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(generator.normal(size=(60, 3)), columns=["a", "b", "price"])
     frame["price"] = 17 * (frame["a"] + 0.3 * frame["price"])

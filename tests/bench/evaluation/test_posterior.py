@@ -31,7 +31,7 @@ def outcomes(
     return run(Job(cells, journals, None), on_progress=on_progress)
 
 
-def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
+def test_laplace_on_a_linear_model_is_exact(tmp_path):
     first, second = outcomes(tmp_path, "synthetic-linear-2d", "laplace-full", (0, 1), epochs=600)
     for outcome in (first, second):
         row = outcome.row
@@ -64,13 +64,13 @@ def test_scores_are_those_of_the_exact_predictive_at_the_test_targets(tmp_path):
     assert outcome.row["nmll_joint_10"] == pytest.approx(exact, abs=0.1)
 
 
-def test_a_point_estimate_is_reported_as_one(tmp_path):
+def test_point_estimate_has_relative_covariance_error_one(tmp_path):
     (outcome,) = outcomes(tmp_path, "synthetic-linear-2d", "map", epochs=300)
     assert outcome.row["rel_cov"] == 1.0
     assert outcome.row["kl"] == np.inf
 
 
-def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatch):
+def test_closed_form_moments_agree_with_sample_moments(tmp_path, monkeypatch):
     (known,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     monkeypatch.setattr("lockstep_bench.bench.engine.stacked_fits.StackedFits.moments", lambda stack: None)
     (tmp_path / "synthetic-linear-2d-mfvi-0.json").unlink()
@@ -84,7 +84,7 @@ def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatc
         )
 
 
-def test_logistic_regression_is_compared_with_a_grid(tmp_path):
+def test_logistic_regression_is_compared_with_the_grid_posterior(tmp_path):
     (outcome,) = outcomes(tmp_path, "synthetic-logistic-2d", "laplace-full", epochs=300)
     assert outcome.row["status"] == "ok", outcome.row["error"]
     assert json.loads(outcome.row["reference"]) == {"kind": "grid"}
@@ -97,7 +97,7 @@ def gaussian_weights(part, name, seed, probes, on_progress) -> ReferencePosterio
     return ReferencePosterior(draws, draws.mean(0), np.cov(draws.T), "nuts", {"r_hat": 1.001})
 
 
-def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path, monkeypatch):
+def test_networks_are_compared_in_function_space_by_region(tmp_path, monkeypatch):
     monkeypatch.setattr(function_posterior, "sampled", gaussian_weights)
     (outcome,) = outcomes(tmp_path, "toy", "mfvi", suite="toy", epochs=5, batch_size=20)
     row = outcome.row
@@ -114,7 +114,7 @@ def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path
     np.testing.assert_allclose(bands["noise_sd"].to_numpy(), 0.1, rtol=1e-5)
 
 
-def test_reference_sampling_progress_is_shown_beside_the_jobs(tmp_path, monkeypatch):
+def test_progress_reports_sampling_of_the_reference_posterior(tmp_path, monkeypatch):
     def slow(part, name, seed, probes, on_progress):
         on_progress(0.43)
         return gaussian_weights(part, name, seed, probes, on_progress)
@@ -126,7 +126,7 @@ def test_reference_sampling_progress_is_shown_beside_the_jobs(tmp_path, monkeypa
     assert told[-1] == JobProgress(1.0, "sampling the reference toy-split00", 0.43)
 
 
-def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):
+def test_reference_posterior_functions_are_in_original_units(tmp_path, monkeypatch):
     """A reference whose network is zero predicts the training targets' mean."""
 
     def zeros(part, name, seed, probes, on_progress):
@@ -140,7 +140,7 @@ def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):
     np.testing.assert_allclose(outcome.tables["bands"]["reference_mean"], toy.y[toy.splits[0].train].mean())
 
 
-def test_a_refused_reference_is_a_failed_cell_that_says_why(tmp_path, monkeypatch):
+def test_unconverged_reference_posterior_fails_the_cell_with_reason(tmp_path, monkeypatch):
     def refuse(*_):
         raise UnconvergedReference("the reference is refused: R-hat is 1.2")
 
@@ -150,13 +150,13 @@ def test_a_refused_reference_is_a_failed_cell_that_says_why(tmp_path, monkeypatc
     assert "R-hat is 1.2" in outcome.row["error"]
 
 
-def test_regions_are_widest_gap_and_extrapolation():
+def test_function_regions_are_widest_gap_and_extrapolation():
     between, far = regions(np.array([-2.0, -0.8, 0.0, 0.7, 3.0]), np.array([0.5, -1.0, 1.0, -0.7]))
     np.testing.assert_array_equal(between, [False, False, True, False, False])
     np.testing.assert_array_equal(far, [True, False, False, False, True])
 
 
-def test_trials_are_scored_on_the_other_part(tmp_path, monkeypatch):
+def test_tuning_uses_only_the_validation_half_posterior(tmp_path, monkeypatch):
     """Poisoned targets of the judged part change no choice of hyper-parameters."""
     (clean,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     original = datasets.load("synthetic-linear-2d")

@@ -50,7 +50,7 @@ def result_of(cell: Cell, folder: Path) -> CellResult:
     return result
 
 
-def test_constant_has_its_closed_form_in_the_gap(cell, tmp_path):
+def test_constant_baseline_scores_have_closed_form_in_gap(cell, tmp_path):
     row = result_of(cell, tmp_path).row
     dataset = datasets.load(cell.dataset)
     (split,) = dataset.splits
@@ -60,7 +60,7 @@ def test_constant_has_its_closed_form_in_the_gap(cell, tmp_path):
     assert row["nmll"] == pytest.approx(-norm(y.mean(), y.std()).logpdf(y_test).mean(), rel=1e-5)
 
 
-def test_block_folds_give_the_validation_score(cell, tmp_path):
+def test_validation_score_is_computed_on_block_folds(cell, tmp_path):
     """A fold's score is that of the Gaussian of its training targets, on those that it holds out."""
     row = result_of(cell, tmp_path).row
     dataset = datasets.load(cell.dataset)

@@ -109,7 +109,7 @@ def stacks(monkeypatch) -> list[SequentialFits]:
 
 
 @pytest.mark.parametrize("method", ["vifa", "map", "swag", "directuq-mean"])
-def test_a_cell_is_tuned_on_its_validation_images_and_judged_on_its_test_images(folder, method):
+def test_cell_tunes_on_validation_and_scores_test_images(folder, method):
     found = outcome(folder, method)
     row = found.row
     assert row["status"] == "ok", row["error"]
@@ -126,7 +126,7 @@ def test_a_cell_is_tuned_on_its_validation_images_and_judged_on_its_test_images(
     assert hparams["lr"] <= (1e-2 if method == "swag" else 5e-4)
 
 
-def test_training_starts_from_the_files_weights(folder, stacks):
+def test_training_starts_from_pretrained_weights(folder, stacks):
     protocol = TINY.changed(sampler="centre", epochs=1)
     assert outcome(folder, "deep-ensemble", protocol).row["status"] == "ok"
     (final,) = stacks
@@ -142,31 +142,31 @@ def test_training_starts_from_the_files_weights(folder, stacks):
     assert len(final.posteriors) == len(heads) == 5
 
 
-def test_vifa_takes_the_papers_twelve_minibatches_for_an_update(folder, stacks):
+def test_vifa_uses_twelve_minibatches_per_update(folder, stacks):
     outcome(folder, "vifa", TINY.changed(sampler="centre"))
     assert [stack.method.batches_per_update for stack in stacks] == [12]
 
 
-def test_weights_of_another_network_fail_the_cell_by_name(folder, monkeypatch):
+def test_pretrained_weights_of_another_network_fail_the_cell(folder, monkeypatch):
     put(folder, monkeypatch, trained() | {"layer1.0.conv2.weight": torch.zeros(5, 4, 3, 3)})
     row = outcome(folder, "map").row
     assert row["status"] == "failed"
     assert "layer1.0.conv2.weight has shape (5, 4, 3, 3); Conv2d" in row["error"]
 
 
-def test_weights_that_were_removed_fail_the_cell_with_the_remedy(folder):
+def test_missing_pretrained_weights_fail_the_cell_with_remedy(folder):
     next((folder / "weights").iterdir()).unlink()
     row = outcome(folder, "map").row
     assert row["status"] == "failed"
     assert "python -m datasets fetch resnet18-imagenet" in row["error"]
 
 
-def test_a_random_start_needs_no_file(folder, stacks):
+def test_random_initialisation_needs_no_weights_file(folder, stacks):
     next((folder / "weights").iterdir()).unlink()
     assert outcome(folder, "map", TINY.changed(start="random", sampler="centre")).row["status"] == "ok"
 
 
-def test_the_paper_preset_is_the_papers():
+def test_paper_preset_has_the_vifa_papers_settings():
     """Section 4.3.1 of the VIFA paper."""
     said = {"epochs": 10, "batch_size": 16, "trials": 6, "sampler": "random", "samples": 100, "network": "resnet18"}
     assert {name: getattr(PAPER, name) for name in said} == said
@@ -180,7 +180,7 @@ def test_the_paper_preset_is_the_papers():
     assert aptos.N_SPLITS == 5
 
 
-def test_a_tenth_as_many_large_images_go_through_the_network_together(folder, stacks, monkeypatch):
+def test_large_images_use_a_tenth_of_prediction_batch_size(folder, stacks, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.engine.series.POINTS_AT_ONCE", 20)
     seen = []
     call = ResNet.__call__

@@ -28,12 +28,12 @@ RANGE, CHOICE, POINT = FloatDistribution(0.1, 1.0), CategoricalDistribution((1.0
         ({"hparams": GIVEN}, {"lr": RANGE, "eta": CHOICE}, "random", 30),
     ],
 )
-def test_search_has_no_needless_trials(changes, space, sampler, trials):
+def test_search_runs_no_more_trials_than_distinct_values(changes, space, sampler, trials):
     found = search_protocol(Protocol(**changes), "map", space)
     assert (found.sampler, found.trials) == (sampler, trials)
 
 
-def test_given_hyper_parameters_are_scored_on_request():
+def test_fixed_hyper_parameters_are_validated_on_request():
     found = search_protocol(Protocol(hparams=GIVEN), "map", {"lr": RANGE}, validated=True)
     assert (found.sampler, found.trials) == ("random", 1)
 
@@ -81,7 +81,7 @@ def test_study_gets_the_mean_score_of_its_folds(limit, sizes):
     assert trainer.sizes == sizes
 
 
-def test_centre_sampler_trains_nothing():
+def test_centre_sampler_takes_mid_ranges_without_training():
     split = SplitFits(
         task_of("uci", "diabetes"), None, 0, {"lr": RANGE}, list, np.arange(4), LargestFits(4, 4), 0, settled={}
     )

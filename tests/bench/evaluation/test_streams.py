@@ -32,14 +32,14 @@ def run(*arguments, **options):
     return outcomes
 
 
-def test_counts_double_and_halve_decades_and_end_at_the_length():
+def test_measured_stream_lengths_are_1_2_5_per_decade():
     assert counts(1000) == [100, 200, 500, 1000]
     assert counts(2500) == [100, 200, 500, 1000, 2000, 2500]
     assert counts(100_000)[-3:] == [20_000, 50_000, 100_000]
     assert counts(60) == [60]
 
 
-def test_pieces_put_together_are_the_stream_and_end_where_they_should():
+def test_stream_pieces_concatenate_and_end_at_given_lengths():
     blocks = torch.arange(50.0).reshape(1, 50, 1).split(20, dim=1)
     stream = SimpleNamespace(blocks=lambda: iter(blocks))
     ends, parts = zip(*pieces(stream, [5, 20, 45]), strict=True)
@@ -47,7 +47,7 @@ def test_pieces_put_together_are_the_stream_and_end_where_they_should():
     assert torch.equal(torch.cat(parts, dim=1).flatten(), torch.arange(45.0))
 
 
-def test_distance_is_zero_to_itself_and_nan_from_nan():
+def test_distance_to_the_target_itself_is_zero():
     target = GaussianTarget(np.ones(3), np.diag([1.0, 2.0, 3.0]))
     assert distances(target, FittedGaussian(target.mean, target.covariance)) == {
         "rel_mean": 0,
@@ -58,7 +58,7 @@ def test_distance_is_zero_to_itself_and_nan_from_nan():
 
 
 @pytest.mark.parametrize("method", ["batch-svd", "online-em-fa", "online-sga-fa"])
-def test_a_cell_gets_its_row_and_its_curve(method):
+def test_stream_cell_stores_row_and_error_curve(method):
     (outcome,) = run(method)
     assert (outcome.status, outcome.error) == ("ok", None)
     curve = outcome.tables["curves"].to_pydict()
@@ -76,7 +76,7 @@ def test_a_cell_gets_its_row_and_its_curve(method):
     assert len(data.data_sha256) == len(data.split_sha256) == 64
 
 
-def test_fits_to_two_dimensions_keep_the_vectors():
+def test_two_dimensional_streams_store_their_vectors():
     (plain,), (windows,) = (run(method, name=SGD, length=1000) for method in ("empirical", "empirical-window"))
     for outcome, count in ((plain, 1000), (windows, 100)):
         method, truth = outcome.tables["posteriors"].to_pylist()
@@ -87,14 +87,14 @@ def test_fits_to_two_dimensions_keep_the_vectors():
     assert "posteriors" not in run("online-em-fa")[0].tables
 
 
-def test_every_estimator_sees_the_same_stream():
+def test_all_estimators_see_the_same_stream():
     # The running mean is each estimator's own, and the same function of the vectors.
     means = [run(method)[0].metrics["rel_mean"] for method in ("batch-svd", "online-em-fa", "online-sga-fa")]
     np.testing.assert_allclose(means, means[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("method", "name"), [("online-em-fa", FACTOR), ("batch-svd", FACTOR), ("online-em-fa", SGD)])
-def test_a_cell_beside_others_equals_the_same_cell_alone(method, name):
+def test_stream_results_do_not_depend_on_other_cells(method, name):
     outcomes = run(method, name=name, splits=(0, 1, 2))
     beside, alone = (
         np.array([*zip(*outcome.tables["curves"].to_pydict().values(), strict=True)])
@@ -104,24 +104,24 @@ def test_a_cell_beside_others_equals_the_same_cell_alone(method, name):
     assert outcomes[0].tables["curves"] != outcomes[1].tables["curves"]
 
 
-def test_another_seed_is_another_stream():
+def test_different_seeds_give_different_streams():
     first, second = (run("empirical", name=SGD, seed=seed)[0].metrics for seed in (0, 1))
     assert first["rel_mean"] != second["rel_mean"]
 
 
-def test_a_stream_that_ends_by_itself_is_measured_to_its_end():
+def test_short_stream_is_measured_to_its_end():
     (outcome,) = run("empirical", name=SGD, length=100_000)
     assert outcome.tables["curves"]["n_samples"].to_pylist() == [100, 200, 500, 1000]
 
 
-def test_progress_reaches_one(monkeypatch):
+def test_stream_progress_reaches_one(monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0)
     evaluation, reports = evaluation_of("empirical", name=SGD, length=500)
     list(evaluation.run())
     assert [report.done for report in reports] == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
-def test_nan_estimate_diverges_its_cell_only(monkeypatch):
+def test_nan_estimate_marks_only_its_cell_diverged(monkeypatch):
     evaluation, _ = evaluation_of("empirical", name=SGD, splits=(0, 1))
     estimates = evaluation.fitting.estimates
     monkeypatch.setattr(
@@ -136,7 +136,7 @@ def test_nan_estimate_diverges_its_cell_only(monkeypatch):
     assert np.isfinite(second.metrics["rel_cov"])
 
 
-def test_outcomes_before_a_failure_are_kept():
+def test_outcomes_before_an_exception_are_kept():
     evaluation, _ = evaluation_of("online-em-fa", name=SGD)
     assert evaluation.fitting
     evaluation.stream = replace_blocks(evaluation.stream)
@@ -165,7 +165,7 @@ def replace_blocks(stream):
         ("sgd-iterates-lr0.01-lambda0.001", (0.0010, 0.0002), (0.9870, 0.0042), (0.0739, 0.0010)),
     ],
 )
-def test_table_4_1_of_the_thesis(name, rel_mean, rel_cov, w2_scaled):
+def test_results_reproduce_thesis_table_4_1(name, rel_mean, rel_cov, w2_scaled):
     """Each mean over ten seeds within two joint standard errors of the published one."""
     outcomes = run("empirical", name=name, splits=range(10), length=1000)
     published = {"rel_mean": rel_mean, "rel_cov": rel_cov, "w2_scaled": w2_scaled}
@@ -177,7 +177,7 @@ def test_table_4_1_of_the_thesis(name, rel_mean, rel_cov, w2_scaled):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["batch-svd", "online-em-fa", "online-sga-fa"])
 @pytest.mark.parametrize("high", [10, 100, 1000])
-def test_tables_b_1_and_b_2_of_the_thesis_for_100_dimensions(high, method):
+def test_results_reproduce_thesis_tables_b_1_and_b_2_in_100_dimensions(high, method):
     """Each mean over ten models within two joint standard errors of the published one; half a minute each."""
     name = f"fa-D100-K10-spectrum1-{high}"
     outcomes = run(method, name=name, splits=range(10), length=100_000)

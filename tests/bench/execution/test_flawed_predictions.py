@@ -69,7 +69,7 @@ FLAWS = {
 
 @pytest.mark.parametrize("name", FLAWS)
 @pytest.mark.parametrize("tuned", [True, False], ids=["tuned", "given"])
-def test_reason_is_named(cell, monkeypatch, name, tuned):
+def test_invalid_predictions_fail_the_cell_with_reason(cell, monkeypatch, name, tuned):
     dataset, changed, reason = FLAWS[name]
     monkeypatch.setattr(MAP, "predict", lambda *arguments: changed(PREDICT(*arguments)))
     row = cell(dataset, **({} if tuned else {"sampler": "centre"}))
@@ -80,7 +80,7 @@ def test_reason_is_named(cell, monkeypatch, name, tuned):
         assert row["error"].endswith("validation points" if tuned else "test points")
 
 
-def test_flaw_at_some_hparams_loses_only_those_trials(cell, monkeypatch):
+def test_invalid_predictions_fail_only_the_affected_trials(cell, monkeypatch):
     def predict(self, problem, *arguments):
         normals = PREDICT(self, problem, *arguments)
         return normals._replace(variance=torch.where(problem.hparams.lr > 0.004, 1, -1) * normals.variance)
@@ -92,7 +92,7 @@ def test_flaw_at_some_hparams_loses_only_those_trials(cell, monkeypatch):
     assert json.loads(row["hparams"])["lr"] > 0.004
 
 
-def test_reason_survives_an_interruption(cell, monkeypatch):
+def test_reason_for_invalid_predictions_survives_an_interruption(cell, monkeypatch):
     monkeypatch.setattr(MAP, "predict", lambda *arguments: first_point(PREDICT(*arguments), -1.0))
     first = cell("diabetes")
     monkeypatch.setattr(

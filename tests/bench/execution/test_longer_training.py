@@ -38,7 +38,7 @@ def stored(results, result_of):
     return make
 
 
-def test_first_ok_split_of_each_group_is_trained_again(results, stored):
+def test_first_finished_split_per_method_is_trained_longer(results, stored):
     others = stored(replace(CELL, method="vifa"), replace(CELL, dataset="boston"), replace(CELL, split=2))
     failed = stored(replace(CELL, split=0), status="failed", nmll=None)
     cells = [*others, *failed, *stored(replace(CELL, split=1), replace(CELL, method="constant"))]
@@ -53,7 +53,7 @@ def test_first_ok_split_of_each_group_is_trained_again(results, stored):
     assert len(planned(results, [*cells, replace(CELL, method="swag")], 2)) == 4
 
 
-def test_settings_relative_to_training_length_are_stretched():
+def test_longer_training_scales_schedule_settings():
     steps = {"schedule": "step", "milestones": "10,15", "factor": 10}
     given = GivenHParams.read("lr=0.1..0.2")
     protocol = Protocol(epochs=20, max_minibatches=300, sampler="tpe", hparams=given, **steps)
@@ -67,7 +67,7 @@ def test_settings_relative_to_training_length_are_stretched():
     assert stretched(protocol, 1, {}).hparams is None
 
 
-def test_trainings_are_rows_of_their_own(results, tmp_path):
+def test_longer_trainings_are_stored_as_separate_rows(results, tmp_path):
     (row,) = run(Job((CELL,), (tmp_path / "study.json",), None))
     results.write(row)
     trainings = due(results, [CELL], 2)
@@ -95,7 +95,7 @@ def test_trainings_are_rows_of_their_own(results, tmp_path):
     assert stored["nmll"].tolist() == [row.row["nmll"]]  # the leaderboard's row stays, and stays alone
 
 
-def test_validation_is_that_of_the_search(results, tmp_path):
+def test_longer_training_validates_like_the_search(results, tmp_path):
     """The score equals that of a search whose only trial has these hyper-parameters."""
     (row,) = run(Job((replace(CELL, protocol=PROTOCOL.changed(trials=1)),), (tmp_path / "study.json",), None))
     hparams = json.loads(row.row["hparams"])
@@ -106,7 +106,7 @@ def test_validation_is_that_of_the_search(results, tmp_path):
     assert unvalidated.row["validation_nmll"] is None
 
 
-def test_failures_are_not_stored(results, stored, result_of):
+def test_failed_longer_trainings_are_not_stored(results, stored, result_of):
     (cell,) = stored(CELL)
     trainings = due(results, [cell], 2)
     store = LongerTrainings(results, trainings)

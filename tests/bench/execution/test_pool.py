@@ -38,7 +38,7 @@ def pool():
     made.end()
 
 
-def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, pool):
+def test_worker_process_is_replaced_after_crash_or_timeout(faulty, job, pool):
     told = []
     (first,) = run_on_worker(job("map", 0), ALONE, on_progress=told.append, pool=pool)
     pid = pool.process_of(ALONE)[0].pid
@@ -91,13 +91,13 @@ class Unlucky:
         type(self).ends += 1
 
 
-def test_processes_that_never_begin_are_reported_with_their_log(monkeypatch, job, pool):
+def test_worker_processes_failing_to_start_are_reported(monkeypatch, job, pool):
     monkeypatch.setattr(spare_process, "Supervised", Unlucky)
     with pytest.raises(NoProcess, match=r"3 processes of the worker 'alone' .* SIGSEGV\nlast words"):
         run_on_worker(job("map", 0), ALONE, pool=pool)
 
 
-def test_cells_side_by_side_have_the_sum_of_their_times(monkeypatch, job, pool):
+def test_time_limit_of_a_job_sums_its_cells_limits(monkeypatch, job, pool):
     process = Unlucky({})
     monkeypatch.setattr(pool, "process_of", lambda worker: (process, "cpu"))
     run_on_worker(job("map", 0, 1, 2), ALONE, timeout=10, pool=pool)
@@ -116,7 +116,7 @@ class Foreign(Unlucky):
         return self.outcome
 
 
-def test_log_of_a_good_cell_is_what_its_job_says(monkeypatch, job, pool):
+def test_finished_cells_keep_only_their_jobs_log(monkeypatch, job, pool):
     """The log of another call is all that its process wrote."""
     ended = {0: "ok", 1: "failed"}
     results = [
@@ -128,7 +128,7 @@ def test_log_of_a_good_cell_is_what_its_job_says(monkeypatch, job, pool):
 
 
 @pytest.mark.parametrize("outcome", [None, [], [None, None], "ok"])
-def test_results_of_other_cells_are_failures_of_the_job(monkeypatch, job, pool, outcome):
+def test_job_returning_wrong_cells_fails(monkeypatch, job, pool, outcome):
     monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(outcome), "cpu"))
     rows = [result.row for result in run_on_worker(job("map", 0, 1), ALONE, pool=pool)]
     assert [(row["split"], row["status"], row["log"]) for row in rows] == [
@@ -138,27 +138,27 @@ def test_results_of_other_cells_are_failures_of_the_job(monkeypatch, job, pool, 
     assert "its process returned something else than the results of these cells" in rows[0]["error"]
 
 
-def test_results_of_the_job_before_are_failures(monkeypatch, job, pool):
+def test_job_returning_the_previous_jobs_results_fails(monkeypatch, job, pool):
     before = run_on_worker(job("kill", 0), ALONE, pool=pool)
     monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(before), "cpu"))
     (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
     assert (result.cell.method, result.status) == ("map", "failed")
 
 
-def test_any_exception_of_a_process_is_a_failure(monkeypatch, job, pool):
+def test_any_exception_in_a_worker_fails_its_cells(monkeypatch, job, pool):
     monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(OSError(24, "Too many open files")), "cpu"))
     (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
     assert (result.row["status"], result.row["error_class"]) == ("failed", "OSError")
     assert "Too many open files" in result.row["error"]
 
 
-def test_a_pool_that_has_ended_starts_nothing(job, pool):
+def test_closed_pool_starts_no_process(job, pool):
     pool.end()
     with pytest.raises(Stopped):
         run_on_worker(job("map", 0), ALONE, pool=pool)
 
 
-def test_a_run_can_be_sent_to_another_machine(job):
+def test_job_function_can_be_pickled_for_another_machine(job):
     """joblib's dask backend makes the function on one machine; another machine runs it in processes of its own."""
     sent = pickle.loads(pickle.dumps(partial(run_on_worker, job("map", 0, 1), SHARED, 60.0)))
     assert sent.func is run_on_worker

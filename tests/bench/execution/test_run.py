@@ -39,7 +39,7 @@ JOINT = {"nmll_joint_10", "nmll_dyadic", "energy_score"}
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
-def test_a_row_is_complete_and_fits_the_schema(job, method):
+def test_result_row_is_complete_and_fits_the_schema(job, method):
     outcome = outcome_of(job(method))
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
@@ -53,7 +53,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     assert json.loads(outcome.row["search_space"]).keys() == json.loads(outcome.row["hparams"]).keys()
 
 
-def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
+def test_metrics_can_be_recomputed_from_stored_predictions(job):
     outcome = outcome_of(job())
     table = outcome.tables["predictions"]
     dataset = datasets.load("diabetes")
@@ -72,7 +72,7 @@ def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
     assert table["nll"].to_numpy().mean() == pytest.approx(outcome.row["nmll"])
 
 
-def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_path):
+def test_results_are_reproducible_and_depend_on_the_seed(job, tmp_path):
     first = outcome_of(job())
     (tmp_path / "vifa-0.json").unlink()
     assert numbers(outcome_of(job()).row) == numbers(first.row)
@@ -81,7 +81,7 @@ def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_p
     assert numbers(outcome_of(other).row) != numbers(first.row)
 
 
-def test_choices_do_not_depend_on_test_rows(job, monkeypatch):
+def test_chosen_hparams_do_not_depend_on_test_rows(job, monkeypatch):
     clean = outcome_of(job())
     original = datasets.load("diabetes")
     test = original.splits[0].test
@@ -95,7 +95,7 @@ def test_choices_do_not_depend_on_test_rows(job, monkeypatch):
     assert row["nmll"] > 1e6  # the poison was really there
 
 
-def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
+def test_final_fit_never_uses_test_targets(job, monkeypatch):
     clean = outcome_of(job("mfvi"))
     original = datasets.load("diabetes")
     y = original.y.copy()
@@ -106,7 +106,7 @@ def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
     assert outcome.row["nmll"] > 1e6  # the poison was really there
 
 
-def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
+def test_stored_predictions_are_the_final_fits_at_test_rows(job):
     one = job("mfvi")
     outcome = outcome_of(one)
     dataset = datasets.load("diabetes")
@@ -160,7 +160,7 @@ def test_rows_record_convergence_of_the_objective(job):
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
-def test_progress_fractions_grow_to_one(job, monkeypatch, sampler):
+def test_reported_progress_of_a_run_grows_to_one(job, monkeypatch, sampler):
     monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0.0)
     told = []
     run(job("deep-ensemble", sampler=sampler, trials=12), on_progress=told.append)
@@ -171,7 +171,7 @@ def test_progress_fractions_grow_to_one(job, monkeypatch, sampler):
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
-def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, method):
+def test_cells_trained_together_predict_identically_to_alone(job, method):
     """Which is what makes a run that was interrupted, and is packed otherwise, end with the same rows."""
     alone = []
     for split in (0, 1, 2):
@@ -185,7 +185,7 @@ def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, metho
         assert one.tables == other.tables
 
 
-def test_a_classification_cell_with_ood_rows_is_complete(job):
+def test_classification_result_with_ood_rows_is_complete(job):
     cell = dataclasses.replace(job().cells[0], dataset="digits-ood", method="map")
     outcome = outcome_of(dataclasses.replace(job(), cells=(cell,)))
     assert outcome.row["status"] == "ok", outcome.row["error"]
@@ -202,7 +202,7 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
-def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
+def test_log_states_why_fits_are_not_compiled(job, monkeypatch, capsys):
     """Reasons are those of each job anew; earlier jobs do not count."""
 
     def refuse(*arguments):
@@ -221,7 +221,7 @@ def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("max_phases", "execution"), [(0, "eager"), (32, "native")])
-def test_few_calls_lead_from_a_job_to_an_update(job, monkeypatch, max_phases, execution):
+def test_few_stack_frames_separate_job_and_update(job, monkeypatch, max_phases, execution):
     monkeypatch.setattr("lockstep_bench.bench.engine.stacked_training.MAX_PHASES", max_phases)
     depths = depths_of_updates(VIFA, monkeypatch)
     assert outcome_of(job("vifa", trials=1, epochs=150)).row["execution"] == execution

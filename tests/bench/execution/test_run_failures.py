@@ -23,7 +23,7 @@ from lockstep_bench.methods.maths.predictive import Normals
 from lockstep_bench.shared.schema import CELLS
 
 
-def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch):
+def test_failed_cell_stores_its_reason_and_known_facts(job, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.metrics.evaluate", lambda *_: 1 / np.zeros(0).item())
     row = outcome_of(job()).row
     assert row["status"] == "failed"
@@ -50,7 +50,7 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
         ),
     ],
 )
-def test_a_predictive_of_the_wrong_shape_is_reported_with_the_right_one(job, monkeypatch, made, got):
+def test_error_for_wrong_predictive_shape_names_expected_shape(job, monkeypatch, made, got):
     real = methods.get("map").__class__.predict
     monkeypatch.setattr("lockstep_bench.methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
     row = outcome_of(job("map")).row
@@ -71,7 +71,7 @@ def test_a_predictive_of_the_wrong_shape_is_reported_with_the_right_one(job, mon
         (None, "it returned a NoneType"),
     ],
 )
-def test_wrong_diagnostics_are_named(job, monkeypatch, reported, got):
+def test_error_names_invalid_diagnostics(job, monkeypatch, reported, got):
     monkeypatch.setattr(MAP, "diagnostics", lambda self, problem, posterior: reported)
     row = outcome_of(job("map", trials=1)).row
     assert row["error_class"] == "TypeError"
@@ -79,7 +79,7 @@ def test_wrong_diagnostics_are_named(job, monkeypatch, reported, got):
     assert re.search(rf"map\.diagnostics must return .* tensors of shape \(\) and a floating type; {got}$", said)
 
 
-def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
+def test_cell_whose_trials_all_diverge_is_stored(job, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.metrics.nmll", lambda *_: float("nan"))
     outcome = outcome_of(job("map"))
     assert outcome.row["status"] == "diverged"
@@ -89,7 +89,7 @@ def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
-def test_error_ends_with_the_rule_that_a_method_breaks(job, monkeypatch):
+def test_error_ends_with_the_broken_method_rule(job, monkeypatch):
     def update(self, problem, state, batch, noise, step):
         return state if state.weights.sum() > 0 else (state, {})
 
@@ -100,14 +100,14 @@ def test_error_ends_with_the_rule_that_a_method_breaks(job, monkeypatch):
     assert re.match(r"test_run_failures\.py, line \d+, `return state if .*`: it reads the value", last), error
 
 
-def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
+def test_missing_data_set_fails_the_cell_with_remedy(tmp_path):
     cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
     row = outcome_of(Job((cell,), (tmp_path / "y.json",), Path(tmp_path / "nothing"))).row
     assert row["status"] == "failed"
     assert "python -m datasets fetch yacht" in row["error"]
 
 
-def test_failure_of_a_job_fails_all_cells_with_known_facts(job, monkeypatch):
+def test_failed_job_fails_all_cells_with_known_facts(job, monkeypatch):
     monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
     for outcome in run(side_by_side(job("map", 0), job("map", 1))):
         assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")
@@ -148,7 +148,7 @@ def test_full_disk_is_reported_with_its_file(job, monkeypatch):
     assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
 
 
-def test_unwritable_study_ends_the_run_and_other_files_fail_the_cell(job, monkeypatch):
+def test_unwritable_study_file_ends_the_run(job, monkeypatch):
     one = job("map")
 
     def raising(name: str):

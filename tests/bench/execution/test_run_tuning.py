@@ -18,7 +18,7 @@ from lockstep_bench.bench.execution.run import run
 from lockstep_bench.methods.maths.search_spaces import OneOf
 
 
-def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
+def test_all_methods_are_validated_on_the_same_folds(job, monkeypatch):
     seen = {}
 
     def scores(self, fits, scored_on):
@@ -31,7 +31,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
     assert seen["map"] == seen["mfvi"]
 
 
-def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
+def test_trials_are_validated_on_held_out_rows(job, monkeypatch):
     seen = []
 
     def scores(self, trained, validation):
@@ -51,7 +51,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
     assert len({fit.seed for fit, _ in seen}) == 9
 
 
-def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
+def test_holdout_rows_validate_and_are_never_trained_on(job, monkeypatch):
     seen = []
 
     def scores(self, trained, validation):
@@ -74,7 +74,7 @@ def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
     np.testing.assert_array_equal(np.sort(np.concatenate([final.rows, validation])), np.sort(train))
 
 
-def test_a_grid_takes_no_more_trials_than_it_has_points(job, monkeypatch):
+def test_grid_search_has_at_most_one_trial_per_point(job, monkeypatch):
     etas = (0.1, 1.0)
     monkeypatch.setattr(
         "lockstep_bench.methods.map.MAP.search_space", lambda *_: {"lr": OneOf(0.01), "prior_precision": OneOf(*etas)}
@@ -83,7 +83,7 @@ def test_a_grid_takes_no_more_trials_than_it_has_points(job, monkeypatch):
     assert (row["status"], row["n_trials"]) == ("ok", 2)
 
 
-def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
+def test_tuning_trains_the_proxy_method_not_the_final(job, monkeypatch):
     trained = []
 
     def watched(method, *arguments, **others):
@@ -105,7 +105,7 @@ def partition(sizes: list[int]) -> datasets.Dataset:
     return dataclasses.replace(original, splits=[datasets.Split(np.setdiff1d(rows, test), test) for test in tests])
 
 
-def test_a_k_fold_partition_trains_side_by_side(job, monkeypatch):
+def test_splits_of_a_k_fold_partition_train_together(job, monkeypatch):
     thirds = partition([148, 147, 147])
     # 294, 295 and 295 training rows: with minibatches of 49, 6 or 7 updates to the epoch by each one's own.
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: thirds)
@@ -119,7 +119,7 @@ def test_a_k_fold_partition_trains_side_by_side(job, monkeypatch):
         one.journals[0].with_name("elsewhere.json").unlink()
 
 
-def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
+def test_splits_of_different_sizes_share_a_job(job, monkeypatch):
     # 302, 300, 297 and 249 training rows: the first three in one stack, the last by itself.
     uneven = partition([140, 142, 145, 15])
     uneven = dataclasses.replace(
@@ -144,7 +144,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
         one.journals[0].with_name("elsewhere.json").unlink()
 
 
-def test_other_evaluations_need_equal_sizes(job, monkeypatch):
+def test_other_evaluations_require_splits_of_equal_size(job, monkeypatch):
     uneven = partition([148, 146, 148])
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
     assignment = Assignment.of(side_by_side(job("map", 0), job("map", 1)), torch.device("cpu"))
@@ -160,11 +160,11 @@ def test_other_evaluations_need_equal_sizes(job, monkeypatch):
         ([200, 195, 190, 189, 180], {200: 200, 195: 200, 190: 200, 189: 189, 180: 189}),
     ],
 )
-def test_sizes_within_five_percent_train_together(sizes, largest):
+def test_splits_within_five_percent_in_size_share_a_stack(sizes, largest):
     assert largest_alike(sizes) == largest
 
 
-def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
+def test_single_point_search_space_takes_one_trial(job, monkeypatch):
     monkeypatch.setattr(
         "lockstep_bench.methods.map.MAP.search_space",
         lambda *_: {
@@ -175,7 +175,7 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
     assert (row["status"], row["n_trials"]) == ("ok", 1)
 
 
-def test_resumed_study_gives_the_same_trials(job, monkeypatch):
+def test_resumed_tuning_study_gives_the_same_trials(job, monkeypatch):
     first = outcome_of(job())
     monkeypatch.setattr(
         "lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", lambda *_: pytest.fail("tuned again")
@@ -186,7 +186,7 @@ def test_resumed_study_gives_the_same_trials(job, monkeypatch):
 @pytest.mark.parametrize(
     ("limits", "updates"), [({"max_updates": 7}, 7), ({"max_updates": 7, "max_minibatches": 8}, 2)]
 )
-def test_update_budgets_ignore_minibatches_per_update(job, monkeypatch, limits, updates):
+def test_limit_of_updates_ignores_minibatches_per_update(job, monkeypatch, limits, updates):
     seen = []
 
     def watched(method, task, data, fits, schedule, **others):

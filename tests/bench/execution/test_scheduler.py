@@ -79,7 +79,7 @@ def test_every_job_runs_once_in_order(attempts):
     assert {(worker, timeout) for _, worker, timeout in seen.seen} <= {("one", 7), ("two", 7)}
 
 
-def test_jobs_wait_for_slow_storage(attempts):
+def test_workers_wait_if_storing_results_is_slow(attempts):
     """A disk slower than the workers must not fill the memory with results, and workers use the room that there is."""
     seen, most = attempts(), scheduler.UNREAD * len(WORKERS)
     with closing(run_jobs([job(number) for number in range(50)], WORKERS)) as results:
@@ -90,7 +90,7 @@ def test_jobs_wait_for_slow_storage(attempts):
             assert len(seen.seen) <= n_taken + most
 
 
-def test_workers_run_one_job_at_a_time(monkeypatch):
+def test_each_worker_runs_one_job_at_a_time(monkeypatch):
     busy, worst, lock = {worker.name: 0 for worker in WORKERS}, [], threading.Lock()
 
     def attempt(job, worker, *others):
@@ -130,14 +130,14 @@ def test_failed_cells_are_retried_alone_at_the_end(attempts):
         {"error_class": "RuntimeError", "error": "DefaultCPUAllocator: can't allocate memory: you tried"},
     ],
 )
-def test_out_of_memory_cells_are_retried_without_other_workers(attempts, row):
+def test_out_of_memory_cells_are_retried_alone(attempts, row):
     seen = attempts(s0=[FAILED | row], s1=[FAILED | row], s2=[FAILED])
     assert set(statuses(run_jobs([job(number) for number in range(4)], WORKERS)).values()) == {"ok"}
     assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
     assert {worker for _, worker, _ in seen.seen[5:]} == {"one"}
 
 
-def test_out_of_memory_retries_train_a_quarter_of_the_fits(attempts, monkeypatch):
+def test_out_of_memory_retries_use_a_quarter_stack(attempts, monkeypatch):
     made = attempts(s0=[FAILED | {"error_class": "MemoryError"}], s1=[FAILED])
     rows = {}
 
@@ -151,7 +151,7 @@ def test_out_of_memory_retries_train_a_quarter_of_the_fits(attempts, monkeypatch
     assert rows == {0: [150, 37], 1: [150, 150]}
 
 
-def test_diverged_cells_are_retuned_and_failed_ones_resumed(attempts, tmp_path):
+def test_retry_restarts_tuning_only_for_diverged_cells(attempts, tmp_path):
     attempts(s0=[FAILED | {"status": "diverged"}], s1=[FAILED])
     jobs = [job(number, folder=tmp_path) for number in (0, 1)]
     for one in jobs:
@@ -167,7 +167,7 @@ def test_progress_is_reported_from_the_start_of_a_job(attempts):
     assert told == [(job(0), JobProgress(0.0)), (job(0), JobProgress(0.5))]
 
 
-def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
+def test_stopping_begins_no_job_and_no_retry(monkeypatch):
     stop, begun = Event(), []
 
     def attempt(job, *others):
@@ -182,7 +182,7 @@ def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
     assert outcomes == []
 
 
-def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
+def test_closing_a_run_ends_its_running_jobs(monkeypatch):
     both_run, begun = threading.Barrier(2), []
 
     def attempt(job, worker, pool, timeout, on_progress):
@@ -216,5 +216,5 @@ def test_errors_outside_cells_end_the_run(monkeypatch, n_workers):
         list(run_jobs([job(number) for number in range(9)], WORKERS[:n_workers]))
 
 
-def test_no_job_is_no_work():
+def test_scheduler_without_jobs_returns_nothing():
     assert list(run_jobs([], WORKERS)) == []

@@ -23,7 +23,7 @@ def spare(monkeypatch):
         yield made
 
 
-def test_spare_serves_one_worker(spare):
+def test_spare_process_serves_only_one_worker(spare):
     spare.start({"SPARE": "1"})
     first, second = spare.process_of({"SPARE": "1"}), spare.process_of({"SPARE": "1"})
     assert first.call(imported, "colorsys")
@@ -33,14 +33,14 @@ def test_spare_serves_one_worker(spare):
     second.end()
 
 
-def test_other_environments_get_another_process(spare):
+def test_spare_process_serves_only_its_environment(spare):
     spare.start({"SPARE": "1"})
     process = spare.process_of({"SPARE": "2"})
     assert process.call(variable, "SPARE") == "2"
     process.end()
 
 
-def test_ended_spare_is_not_used(spare):
+def test_ended_spare_process_is_not_used(spare):
     spare.start({"SPARE": "1"})
     spare.end()
     process = spare.process_of({"SPARE": "1"})

@@ -176,7 +176,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_one_process_makes_call_after_call(child, calls):
+def test_child_process_makes_call_after_call(child, calls):
     pid = child.pid
     assert [child.call(calls.add, 1, number) for number in range(3)] == [1, 2, 3]
     assert child.pid == pid
@@ -189,7 +189,7 @@ def test_progress_reports_arrive_in_order_before_the_result(child, calls):
     assert told == [0, 1, 2, 3, 4]
 
 
-def test_printed_output_goes_to_the_log(child, calls):
+def test_printed_output_of_a_child_goes_to_its_log(child, calls):
     assert child.call(calls.say, "from Python") is None
     assert child.call(calls.add, 1, 2) == 3
     child.call(calls.say, "the second time")
@@ -197,7 +197,7 @@ def test_printed_output_goes_to_the_log(child, calls):
     assert child.log().splitlines() == ["the second time", "from a shell", "warned"]
 
 
-def test_a_long_log_keeps_its_end_and_a_long_line_its_beginning(child, calls):
+def test_long_log_keeps_last_lines_and_line_beginnings(child, calls):
     lines = [f"line {number}" for number in range(LOG_LINES)]
     child.call(calls.say, "\n".join(["too early"] * 100 + lines) + "\rprogress 99 %\r" + "x" * 10 * LINE_LENGTH)
     child.end()
@@ -215,7 +215,7 @@ def test_a_long_log_keeps_its_end_and_a_long_line_its_beginning(child, calls):
         "os.close(1), os.close(2)",
     ],
 )
-def test_next_call_prints_whatever_became_of_the_streams(child, calls, code):
+def test_output_streams_are_restored_before_each_call(child, calls, code):
     child.call(calls.run_code, code, limit=LONG)
     child.call(calls.say, "from Python", limit=LONG)
     child.end()
@@ -223,12 +223,12 @@ def test_next_call_prints_whatever_became_of_the_streams(child, calls, code):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_forked_copy_that_returns_does_not_reply(child, calls):
+def test_forked_copy_of_a_child_does_not_reply(child, calls):
     assert child.call(calls.return_twice, 0.2) != child.call(calls.dwell, 0.5)
     assert child.call(calls.add, 1, 2) == 3
 
 
-def test_thread_that_goes_on_does_not_reply_to_the_next_call(child, calls):
+def test_leftover_thread_cannot_reply_to_the_next_call(child, calls):
     child.call(calls.tell_later, 0.2)
     told = []
     child.call(calls.dwell, 0.5, on_progress=told.append)
@@ -237,13 +237,13 @@ def test_thread_that_goes_on_does_not_reply_to_the_next_call(child, calls):
 
 
 @pytest.mark.parametrize("message", [pickle.dumps(("returned", None)), b"something else"])
-def test_invalid_replies_end_the_call(child, calls, monkeypatch, message):
+def test_invalid_replies_of_a_child_end_the_call(child, calls, monkeypatch, message):
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
     with pytest.raises(Died, match="or wrote to it"):
         child.call(calls.write_to_all, message)
 
 
-def test_exception_whose_text_fails_is_raised(child, calls):
+def test_exception_with_a_failing_str_is_raised(child, calls):
     with pytest.raises(calls.Mute):
         child.call(calls.fail_mutely)
     child.end()
@@ -254,13 +254,13 @@ def test_standard_input_of_the_child_is_closed(child, calls):
     assert child.call(calls.read) == ""
 
 
-def test_exceptions_are_raised_in_the_parent_and_the_child_lives_on(child, calls):
+def test_child_survives_raising_an_exception(child, calls):
     with pytest.raises(TypeError, match="unsupported operand"):
         child.call(calls.add, 1, "a")
     assert child.call(calls.add, 1, 2) == 3
 
 
-def test_unpicklable_values_are_reported(child, calls):
+def test_unpicklable_return_values_are_reported(child, calls):
     with pytest.raises(RuntimeError, match=r"calls_of_tests\.Odd: a"):
         child.call(calls.fail)
     with pytest.raises(TypeError, match="pickle"):
@@ -276,7 +276,7 @@ def test_unpicklable_values_are_reported(child, calls):
         (("leave", 3), "SystemExit", "ended by itself, with exit code 3"),
     ],
 )
-def test_death_of_a_child_is_reported_with_signal_and_log(child, calls, call, name, said):
+def test_child_death_is_reported_with_signal_and_log(child, calls, call, name, said):
     with pytest.raises(Died, match=said) as death:
         child.call(getattr(calls, call[0]), *call[1:])
     assert death.value.name == name
@@ -284,13 +284,13 @@ def test_death_of_a_child_is_reported_with_signal_and_log(child, calls, call, na
     assert {"SIGKILL": "my last words", "SIGSEGV": "in crash"}.get(name, "") in child.log()
 
 
-def test_lack_of_memory_needs_evidence(child, calls, monkeypatch):
+def test_death_is_blamed_on_memory_only_with_evidence(child, calls, monkeypatch):
     monkeypatch.setattr(supervisor, "memory_kills", iter([4, 5]).__next__)
     with pytest.raises(Died, match="the kernel killed a process meanwhile as memory ran out"):
         child.call(calls.say_and_die, "my last words")
 
 
-def test_closed_file_descriptors_are_reported(child, calls, monkeypatch):
+def test_child_closing_its_file_descriptors_is_reported(child, calls, monkeypatch):
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
     with pytest.raises(Died, match="closed the pipe for its results") as death:
         child.call(calls.close_files, LONG)
@@ -298,7 +298,7 @@ def test_closed_file_descriptors_are_reported(child, calls, monkeypatch):
     assert gone(child.pid)
 
 
-def test_a_call_that_hangs_is_killed_and_the_log_says_where_it_hung(child, calls, monkeypatch):
+def test_hanging_call_is_killed_and_logged_with_traceback(child, calls, monkeypatch):
     monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.5)
     with pytest.raises(Timeout):
         child.call(calls.dwell, LONG, limit=0.3)
@@ -306,12 +306,12 @@ def test_a_call_that_hangs_is_killed_and_the_log_says_where_it_hung(child, calls
     assert gone(child.pid)
 
 
-def test_a_call_within_its_limit_is_left_alone(child, calls):
+def test_call_within_its_time_limit_is_not_killed(child, calls):
     assert child.call(calls.dwell, 0.0, limit=LONG) is None
     assert child.call(calls.dwell, 0.0) is None
 
 
-def test_a_child_that_is_ended_stops_its_call(child, calls):
+def test_ending_a_child_stops_its_call(child, calls):
     Thread(target=lambda: (time.sleep(0.3), child.end())).start()
     with pytest.raises(Stopped):
         child.call(calls.dwell, LONG)
@@ -331,7 +331,7 @@ def test_death_of_a_child_ends_its_descendants(child, calls, monkeypatch, how):
 
 @linux
 @pytest.mark.parametrize("then", ["return", "raise", "die", "hang"])
-def test_daemons_end_with_their_process(child, calls, then):
+def test_daemon_processes_end_with_their_child_process(child, calls, then):
     """Daemons have left the process group and have lost their parent."""
     daemons = []
     with suppress(ValueError, Died, Timeout):
@@ -341,7 +341,7 @@ def test_daemons_end_with_their_process(child, calls, then):
 
 
 @linux
-def test_stopped_guardian_ends_daemons(child, calls):
+def test_daemons_end_even_if_the_guardian_is_suspended(child, calls):
     daemons = []
     child.call(calls.start_a_daemon, LONG, "return", on_progress=daemons.append)
     child.call(calls.run_code, "os.kill(os.getppid(), signal.SIGSTOP)")
@@ -350,7 +350,7 @@ def test_stopped_guardian_ends_daemons(child, calls):
 
 
 @linux
-def test_daemon_without_guardian_holds_nobody_up(child, calls, monkeypatch):
+def test_daemon_without_guardian_does_not_block_the_parent(child, calls, monkeypatch):
     """The daemon has the child's end of the pipe, and nobody is left to end the daemon."""
     monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.2)
     daemons = []
@@ -362,7 +362,7 @@ def test_daemon_without_guardian_holds_nobody_up(child, calls, monkeypatch):
 
 
 @linux
-def test_daemons_end_with_a_killed_driver(calls, tmp_path):
+def test_daemons_end_with_a_killed_main_process(calls, tmp_path):
     with driver(tmp_path, f"process.call(calls_of_tests.start_a_daemon, {LONG}, 'hang', on_progress=say)") as started:
         daemon = int(started.stdout.readline())
         assert psutil.pid_exists(daemon)
@@ -370,7 +370,7 @@ def test_daemons_end_with_a_killed_driver(calls, tmp_path):
         assert gone(daemon)
 
 
-def test_the_environment_is_ours_and_what_was_asked_for(calls, monkeypatch):
+def test_child_environment_is_the_parents_plus_given_variables(calls, monkeypatch):
     monkeypatch.setenv("OURS", "here")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     with ended(Supervised({"CUDA_VISIBLE_DEVICES": "1"})) as process:

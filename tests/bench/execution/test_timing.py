@@ -47,7 +47,7 @@ def stored(results, result):
     return make
 
 
-def test_first_ok_split_of_each_group_is_due(results, result, stored):
+def test_first_finished_split_per_method_is_timed(results, result, stored):
     longer = replace(CELL, protocol=Protocol(epochs=7))
     others = [replace(CELL, method="vifa"), replace(CELL, dataset="boston"), longer]
     cells = stored(
@@ -59,16 +59,16 @@ def test_first_ok_split_of_each_group_is_due(results, result, stored):
     assert set(due(results, [*cells, replace(CELL, method="swag")])) == {replace(CELL, split=1), *others}
 
 
-def test_uncontended_timings_are_not_due(results, result, stored):
+def test_cells_with_uncontended_times_are_not_timed_again(results, result, stored):
     cells = stored((CELL, {}), (replace(CELL, split=1), {"exclusive": True}))
     assert due(results, cells) == []
 
 
-def test_rows_of_unknown_contention_are_due(results, result, stored):
+def test_rows_of_unknown_contention_are_timed_again(results, result, stored):
     assert due(results, stored((CELL, {"exclusive": None}))) == [CELL]
 
 
-def test_repetition_stores_times_and_is_not_due(results, result, stored):
+def test_timed_cell_is_stored_and_not_timed_again(results, result, stored):
     cells = stored((CELL, {}), (replace(CELL, split=1), {}))
     timings = Timings(results, [CELL])
     timings.write(result(fit_seconds=0.25, exclusive=True))
@@ -93,7 +93,7 @@ def test_invalid_timing_files_are_timed_again(results, result, stored, make):
     assert due(results, cells) == [CELL]
 
 
-def test_link_in_the_place_of_a_timing_is_due(results, result, stored, tmp_path):
+def test_symbolic_link_in_place_of_timing_is_redone(results, result, stored, tmp_path):
     cells = stored((CELL, {}))
     Timings(results, [CELL]).write(result(fit_seconds=0.25, exclusive=True))
     assert due(results, cells) == []
@@ -102,7 +102,7 @@ def test_link_in_the_place_of_a_timing_is_due(results, result, stored, tmp_path)
     assert due(results, cells) == [CELL]
 
 
-def test_warm_up_cells_store_nothing(results, result, stored):
+def test_warm_up_cells_store_no_times(results, result, stored):
     stored((CELL, {}))
     warm_up = replace(CELL, seed=1)
     timings = Timings(results, [CELL])
@@ -111,7 +111,7 @@ def test_warm_up_cells_store_nothing(results, result, stored):
     assert not results.timing(CELL).exists()
 
 
-def test_times_of_differing_numbers_are_not_stored(results, result, stored):
+def test_times_are_not_stored_if_results_differ(results, result, stored):
     stored((CELL, {}))
     timings = Timings(results, [CELL])
     timings.write(result(nmll=1.6))
@@ -119,7 +119,7 @@ def test_times_of_differing_numbers_are_not_stored(results, result, stored):
     assert not results.timing(CELL).exists()
 
 
-def test_failed_repetitions_are_reported(results, result, stored):
+def test_failed_timing_repetitions_are_reported(results, result, stored):
     stored((CELL, {}))
     timings = Timings(results, [CELL])
     timings.write(result(status="timeout"))
@@ -142,7 +142,7 @@ def test_failed_repetitions_are_reported(results, result, stored):
         ({"code_revision": "def", "nmll": math.inf}, ["another code revision", "nmll 1.5, now inf"]),
     ],
 )
-def test_numbers_are_compared_up_to_rounding(result, changes, expected):
+def test_repeated_results_are_compared_up_to_rounding(result, changes, expected):
     assert differences(result().row, result(**changes).row) == expected
 
 
@@ -150,7 +150,7 @@ def test_numbers_are_compared_up_to_rounding(result, changes, expected):
     ("stored", "repeated", "named"),
     [("native", "native", False), ("native", "captured", True), (None, "native", False)],
 )
-def test_difference_in_execution_is_named(result, stored, repeated, named):
+def test_difference_in_training_mode_is_named(result, stored, repeated, named):
     row, other = result(execution=stored).row, result(execution=repeated, nmll=9.0).row
     assert ("another execution" in differences(row, other)) == named
 
@@ -164,18 +164,18 @@ def test_difference_in_execution_is_named(result, stored, repeated, named):
         ("a-b", None, ["another code revision"]),
     ],
 )
-def test_code_identity_outweighs_revision(result, stored, repeated, expected):
+def test_code_identity_outweighs_the_commit(result, stored, repeated, expected):
     row = result(code_identity=stored, code_revision="abc").row
     other = result(code_identity=repeated, code_revision="def", nmll=9.0).row
     assert differences(row, other) == [*expected, "nmll 1.5, now 9.0"]
 
 
 @pytest.mark.parametrize(("before", "now", "alike"), [(0.0, 1e-6, True), (1e-7, -1e-7, True), (0.0, 1e-4, False)])
-def test_tolerance_near_zero_is_absolute(result, before, now, alike):
+def test_tolerance_for_numbers_near_zero_is_absolute(result, before, now, alike):
     assert (differences(result(nmll=before).row, result(nmll=now).row) == []) == alike
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
-def test_nonfinite_numbers_equal_themselves(result, value):
+def test_equal_nonfinite_results_count_as_equal(result, value):
     assert differences(result(nmll=value).row, result(nmll=value).row) == []
     assert differences(result(nmll=value).row, result(nmll=1.0).row) != []

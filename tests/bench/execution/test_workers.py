@@ -5,13 +5,13 @@ import pytest
 from lockstep_bench.bench.execution.workers import Worker, workers_on
 
 
-def test_lone_cpu_worker_is_uncontended():
+def test_single_cpu_worker_has_exclusive_use():
     (worker,) = workers_on(["cpu"], 1)
     assert worker.exclusive
     assert worker.environment == {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def test_workers_of_one_cpu_are_neighbours():
+def test_workers_on_one_cpu_count_as_neighbours():
     assert workers_on(["cpu"], 3) == [Worker(f"cpu {number}", neighbours=2) for number in range(3)]
 
 

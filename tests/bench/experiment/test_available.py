@@ -14,7 +14,7 @@ def request(**changes) -> Request:
     return Request(**asked | {"seed": 0} | changes)
 
 
-def test_sets_without_files_are_available_offline(tmp_path):
+def test_data_sets_without_downloads_are_available_offline(tmp_path):
     here, missing = have(["yacht", "diabetes"], tmp_path, fetch=False)
     assert here == ["diabetes"]
     assert [one.dataset for one in missing] == ["yacht"]
@@ -23,7 +23,7 @@ def test_sets_without_files_are_available_offline(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["x" * 5000, f"{__file__}/below", "a\0b"], ids=("long", "below a file", "NUL"))
-def test_impossible_data_folder_is_refused(tmp_path, path):
+def test_unusable_data_folder_is_refused(tmp_path, path):
     with pytest.raises(InvalidRequest, match=r"cannot be the data folder: .*; choose another with --data-dir or BENCH"):
         resolve([request(datasets=["diabetes"], methods=["constant"])], tmp_path / path, fetch=False)
 
@@ -41,7 +41,7 @@ class Server:
             raise self.problem(name, "it is out of stock", "wait")
 
 
-def test_downloadable_sets_are_available(tmp_path, monkeypatch):
+def test_downloadable_data_sets_are_available(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("yacht", "boston"))
     assert have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (
         ["yacht", "diabetes", "boston"],
@@ -50,7 +50,7 @@ def test_downloadable_sets_are_available(tmp_path, monkeypatch):
     assert server.asked == ["yacht", "boston"]
 
 
-def test_unreachable_server_is_asked_once(tmp_path, monkeypatch):
+def test_unreachable_server_is_contacted_only_once(tmp_path, monkeypatch):
     server = Server(monkeypatch)
     here, missing = have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
     assert server.asked == ["yacht"]
@@ -59,7 +59,7 @@ def test_unreachable_server_is_asked_once(tmp_path, monkeypatch):
     assert "it is out of stock" in missing[0].reason
 
 
-def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypatch):
+def test_failed_download_does_not_stop_the_next_one(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("boston",), problem=datasets.Unavailable)
     here, missing = have(["yacht", "boston"], tmp_path, fetch=True)
     assert server.asked == ["yacht", "boston"]
@@ -73,7 +73,7 @@ def test_without_fetch_nothing_is_downloaded(tmp_path, monkeypatch):
     assert (here, server.asked) == ([], [])
 
 
-def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, monkeypatch):
+def test_broken_data_set_plug_in_is_reported(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("odd",))
     answer = datasets.Availability("broken", "it cannot be imported", "repair it")
     monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
@@ -81,7 +81,7 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
     assert server.asked == []
 
 
-def test_set_with_sampled_reference_needs_the_sampler(monkeypatch):
+def test_sampled_reference_posterior_needs_the_installed_sampler(monkeypatch):
     monkeypatch.setattr("lockstep_bench.methods.mcmc.nuts.is_installed", lambda: False)
     names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
     here, missing = runnable(request(suite="posterior"), names)
@@ -93,13 +93,13 @@ def test_set_with_sampled_reference_needs_the_sampler(monkeypatch):
     assert runnable(request(), ["yacht"]) == (["yacht"], [])
 
 
-def test_set_without_a_model_has_no_reference_posterior():
+def test_data_set_without_true_model_has_no_reference_posterior():
     here, (missing,) = runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
     assert here == ["yacht-linear"]
     assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
 
 
-def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, monkeypatch):
+def test_data_set_with_pretrained_network_needs_its_weights(tmp_path, monkeypatch):
     asked = request(suite="retinopathy")
     here, (missing,) = runnable(asked, ["aptos2019"], tmp_path)
     assert (here, missing.dataset) == ([], "aptos2019")
@@ -111,21 +111,21 @@ def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, mo
     assert runnable(asked, [], tmp_path, fetch=True) == ([], [])
 
 
-def test_methods_that_cannot_start_from_trained_weights_are_left_out_there():
+def test_methods_without_pretrained_start_skip_such_data_sets():
     pair = ("inducing-ffg", "aptos2019")
     assert plan.excluded(request(suite="retinopathy"), ["aptos2019"], ["inducing-ffg", "map", "vifa"]) == {
         pair: "no start from trained weights"
     }
 
 
-def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
+def test_quick_preset_skips_slow_data_sets_unless_named():
     assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
     assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))
     assert plan.chosen_datasets(request(suite="posterior", datasets=["yacht-net"])) == ("yacht-net",)
     assert "yacht-net" in plan.chosen_datasets(request(suite="posterior", preset="paper"))
 
 
-def test_methods_that_belong_to_another_suite_run_where_they_are_named():
+def test_methods_of_another_suite_run_only_when_named():
     default, _ = plan.chosen_methods(request())
     assert "vifa" in default
     assert not {"vifa-k3", "hmc"} & set(default)
@@ -139,12 +139,12 @@ def test_methods_that_belong_to_another_suite_run_where_they_are_named():
         plan.chosen_methods(request(suite="factor-analysis", methods=["vifa"]))
 
 
-def test_a_posterior_of_weights_excludes_methods_that_have_none():
+def test_weight_posterior_suite_excludes_methods_without_one():
     names, asked = ["yacht-linear", "yacht-net"], ["vifa", "directuq-mean"]
     assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
 
 
-def test_reference_posteriors_have_gaussian_noise():
+def test_reference_posteriors_refuse_other_noise_than_gaussian():
     for kind in ("heteroscedastic", "student-t"):
         asked = request(suite="toy", changes={"likelihood": kind})
         assert plan.excluded(asked, ["toy"], ["map"]) == {
@@ -153,7 +153,7 @@ def test_reference_posteriors_have_gaussian_noise():
     assert plan.excluded(request(suite="toy"), ["toy"], ["map", "directuq-mean"]) == {}
 
 
-def test_method_that_fails_in_its_checks_affects_no_other(monkeypatch):
+def test_exception_in_one_methods_task_check_affects_no_other(monkeypatch):
     def excludes(method, task):
         return task.no_such_thing
 

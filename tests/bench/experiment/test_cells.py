@@ -39,7 +39,7 @@ def changed(name: str) -> Cell:
     return replace(CELL, **{name: DIFFERENT[name]})
 
 
-def test_cell_key_equals_stored_one():
+def test_cell_key_equals_a_stored_key():
     """Results are found by it; the hash is that of the JSON pinned in the tests of the protocol."""
     assert CELL.key == "uci/yacht/vifa/paper-e9f65655/split03-seed0"
 
@@ -51,13 +51,13 @@ def test_cell_key_depends_on_every_field(name):
 
 @given(cells, cells)
 @settings(deadline=None)
-def test_different_cells_have_different_keys(one, other):
+def test_cell_keys_differ_exactly_for_different_cells(one, other):
     assert (one.key == other.key) == (one == other)
 
 
 @given(cells)
 @settings(deadline=None)
-def test_a_key_is_a_relative_path_that_names_its_protocol(cell):
+def test_cell_key_is_a_relative_path_with_protocol_hash(cell):
     path = PurePosixPath(cell.key)
     assert not path.is_absolute()
     assert path.parts[:3] == (cell.suite, cell.dataset, cell.method.replace(":", "+"))
@@ -76,15 +76,15 @@ def test_every_method_gets_the_same_folds():
 
 
 @pytest.mark.parametrize("name", ["suite", "dataset", "split", "seed"])
-def test_fold_seed_depends_on_all_but_the_method(name):
+def test_fold_seed_depends_on_everything_but_the_method(name):
     assert changed(name).seeded.fold_seed != CELL.seeded.fold_seed
 
 
-def test_seeds_of_fits_and_folds_are_apart():
+def test_fit_seed_differs_from_fold_seed():
     assert CELL.seeded.fit_seed != CELL.seeded.fold_seed
 
 
-def test_cells_are_every_combination_once():
+def test_cells_are_all_combinations_without_repetition():
     splits = {"yacht": (0, 4), "protein": (1,)}
     found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
     identities = sorted((cell.dataset, cell.method, cell.split) for cell in found)
@@ -99,12 +99,12 @@ def test_cells_are_every_combination_once():
     assert {(cell.suite, cell.preset, cell.protocol, cell.seed) for cell in found} == {("uci", "paper", Protocol(), 5)}
 
 
-def test_fewer_images_are_less_work():
+def test_fewer_training_images_mean_less_estimated_work():
     images = replace(CELL, suite="images", dataset="mnist", protocol=Protocol(max_train=7000))
     assert images.work == pytest.approx(replace(images, protocol=Protocol()).work / 10)
 
 
-def test_the_longest_work_comes_first():
+def test_cells_with_most_work_come_first():
     rows = {name: datasets.entry(name).n_rows for name in ("yacht", "protein", "boston")}
     found = cells_of("uci", list(rows), ["vifa"], dict.fromkeys(rows, (0, 1)), "paper", Protocol(), 0)
     assert [cell.dataset for cell in found] == [name for name in sorted(rows, key=rows.get)[::-1] for _ in range(2)]
@@ -119,18 +119,18 @@ def test_the_longest_work_comes_first():
         ({"folds": 10}, (30 * 10 + 20) / (30 * 5 + 20)),
     ],
 )
-def test_work_grows_with_the_protocol(changes, factor):
+def test_estimated_work_grows_with_trials_and_epochs(changes, factor):
     assert replace(CELL, protocol=Protocol(**changes)).work == pytest.approx(CELL.work * factor)
 
 
-def test_a_limit_of_minibatches_makes_all_large_sets_the_same_work():
+def test_minibatch_limit_gives_large_data_sets_equal_work():
     limited = replace(CELL, protocol=Protocol(max_minibatches=2000))
     assert limited.work < CELL.work
     assert limited.work == replace(limited, dataset="protein").work
     assert replace(CELL, protocol=Protocol(max_minibatches=10**9)).work == CELL.work
 
 
-def test_options_change_the_key_and_keep_the_seeds():
+def test_method_options_change_the_key_but_not_seeds():
     given = replace(CELL, method="vifa(latent_dim=2)")
     assert given.key != CELL.key
     assert (given.seeded.fit_seed, given.seeded.fold_seed) == (CELL.seeded.fit_seed, CELL.seeded.fold_seed)

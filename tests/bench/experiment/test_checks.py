@@ -36,27 +36,27 @@ def module(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("failed", "outcome"), [((), "passed"), (("deterministic",), "failed")])
-def test_outcome_is_kept(module, failed, outcome):
+def test_outcome_of_a_conformance_check_is_remembered(module, failed, outcome):
     assert outcome_of_check("theirs") == "not checked"
     keep_outcome("theirs", failed)
     assert [outcome_of_check(name) for name in ("theirs", "ensemble:theirs", "theirs(rate=2)")] == [outcome] * 3
 
 
-def test_changed_code_is_not_checked(module):
+def test_outcome_of_changed_code_is_forgotten(module):
     keep_outcome("theirs", ())
     module.write_text(SOURCE.replace("RATE = 1", "RATE = 2"))
     forget_sources()
     assert outcome_of_check("theirs") == "not checked"
 
 
-def test_built_in_methods_and_estimators_have_no_outcome(module, tmp_path):
+def test_built_in_methods_have_no_recorded_check_outcome(module, tmp_path):
     keep_outcome("map", ())
     assert outcome_of_check("map") is None
     assert outcome_of_check("batch-svd") is None
     assert not (tmp_path / "cache").exists()
 
 
-def test_check_keeps_the_outcome(module, monkeypatch):
+def test_conformance_check_records_its_outcome(module, monkeypatch):
     findings = [Finding("first", True, "fine"), Finding("second", True, "slow", warned=True)]
     monkeypatch.setattr(parallel.conformance, "check", lambda method: iter(findings))
     assert len(list(check_each(["theirs"], 1))) == 2

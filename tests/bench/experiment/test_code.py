@@ -92,7 +92,7 @@ def changed_by(parts, before):
         ("shared/rows/reader.py", False, False),
     ],
 )
-def test_identity_changes_with_code_of_numbers_only(sources, changed_by, file, shared, of_method):
+def test_code_identity_changes_only_with_numerical_code(sources, changed_by, file, shared, of_method):
     assert changed_by(sources / file) == (shared, of_method)
 
 
@@ -107,38 +107,38 @@ def test_identity_changes_with_code_of_numbers_only(sources, changed_by, file, s
         ("methods/ensemble.py", ("uci", "yacht", "ensemble:map")),
     ],
 )
-def test_identity_covers_every_kind_of_cell(sources, changed_by, file, cell):
+def test_code_identity_covers_every_kind_of_cell(sources, changed_by, file, cell):
     assert any(changed_by(sources / file, *cell))
 
 
-def test_methods_share_one_part_on_a_data_set(parts):
+def test_methods_share_the_evaluation_part_of_code_identity(parts):
     vifa, swag, elsewhere = parts(), parts(method="swag"), parts(dataset="diabetes")
     assert vifa[0] == swag[0] != elsewhere[0]
     assert vifa[1] == elsewhere[1] != swag[1]
 
 
-def test_variants_of_one_module_differ(parts):
+def test_variants_of_one_module_have_different_identities(parts):
     assert parts(method="vifa")[1] != parts(method="vifa-k1")[1]
 
 
-def test_variants_of_one_class_differ(parts):
+def test_variants_of_one_class_have_different_identities(parts):
     of_methods = [parts(method=name)[1] for name in ("vifa-k1", "vifa-k2", "map", "deep-ensemble")]
     assert len(set(of_methods)) == len(of_methods)
 
 
-def test_network_of_the_suite_counts(parts, monkeypatch):
+def test_code_identity_includes_the_suites_network(parts, monkeypatch):
     before = parts()
     monkeypatch.setitem(vars(SUITES["uci"]), "hidden", (7,))
     assert parts()[0] != before[0]
 
 
-def test_every_method_has_an_identity_everywhere():
+def test_every_method_has_an_identity_in_every_suite():
     for suite in SUITES.values():
         for dataset in suite.datasets():
             assert all(identity_of(suite.name, dataset, method) for method in suite.kind.names())
 
 
-def test_unreadable_source_has_no_identity(monkeypatch):
+def test_unreadable_source_code_has_no_identity(monkeypatch):
     def unreadable(*_):
         raise OSError
 
@@ -148,7 +148,7 @@ def test_unreadable_source_has_no_identity(monkeypatch):
     identity_of.cache_clear()
 
 
-def test_identity_is_computed_without_torch():
+def test_code_identity_is_computed_without_torch():
     command = "import sys; from lockstep_bench.bench.experiment.code import identity_of; "
     command += "identity_of('uci', 'yacht', 'vifa'); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)

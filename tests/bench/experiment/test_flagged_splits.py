@@ -9,6 +9,6 @@ def cells_of(dataset: str, *splits: int) -> list[Cell]:
     return [Cell("uci-gap", dataset, method, k, "tuned", Protocol(), 0) for method in ("map", "mfvi") for k in splits]
 
 
-def test_flagged_splits_are_named_once():
+def test_note_names_each_flagged_split_once():
     (note,) = notes_on_flagged([*cells_of("yacht-gap", 3, 4), *cells_of("yacht", 4)])
     assert note.startswith("Split 4 of yacht-gap has no real gap: ")

@@ -24,13 +24,13 @@ def given(*texts: str, methods=("map", "mfvi-mean"), names=("yacht",), **asked) 
     return fixed_hparams(request(changes=parsing.parse_hparams(texts), **asked), names, methods)
 
 
-def test_a_hyperparameter_is_fixed_where_a_method_has_it():
+def test_fixed_hparam_applies_only_to_methods_having_it():
     assert given() == {}
     assert given("prior_precision=3") == {"map": {"prior_precision": 3}}
     assert given("lr=1e-9", "map:lr=2") == {"map": {"lr": 2}, "mfvi-mean": {"lr": 1e-9}}
 
 
-def test_given_range_is_searched_on_the_methods_scale():
+def test_given_search_range_keeps_the_methods_log_scale():
     task, protocol = task_of("uci", "yacht"), Protocol(hparams=GivenHParams.read("lr=0.1..0.2 noise_precision=3"))
     space = space_of(method_for("map", task), task, protocol)
     assert space["lr"] == FloatDistribution(0.1, 0.2, log=True)
@@ -50,12 +50,12 @@ def test_given_range_is_searched_on_the_methods_scale():
         ("penalty_weight=1..2", "only a real number can have another range; mfvi-mean has"),
     ],
 )
-def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):
+def test_invalid_fixed_hyper_parameter_is_refused(text, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         given(text)
 
 
-def test_a_noise_range_that_follows_the_targets_is_named_so(tmp_path):
+def test_error_describes_noise_range_relative_to_target_variance(tmp_path):
     path = tmp_path / "houses.csv"
     path.write_text("area,price\n" + "\n".join(f"{number},{1000 * number}" for number in range(40)))
     complaint = r"noise_precision \(1 to 100, over the variance of the training targets\)"
@@ -63,7 +63,7 @@ def test_a_noise_range_that_follows_the_targets_is_named_so(tmp_path):
         given("noise=1", suite="own", methods=("map",), names=("houses",))
 
 
-def test_hparams_of_the_data_sets_model_cannot_be_given():
+def test_known_true_precisions_cannot_be_overridden():
     with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
         given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
     with pytest.raises(InvalidRequest, match="hparams is a setting for vectors and images"):
@@ -77,7 +77,7 @@ def chosen(*options: str, methods=("map", "mfvi", "mfvi(max_sd=1)")) -> tuple[st
     return plan.chosen_methods(request(methods=methods, options=options))[0]
 
 
-def test_an_option_becomes_part_of_a_methods_name():
+def test_method_option_becomes_part_of_the_methods_name():
     assert chosen() == ("map", "mfvi", "mfvi(max_sd=1)")
     given = chosen("mfvi:tempering=0.10", "mfvi:max_sd=1")
     assert given == ("map", "mfvi(max_sd=1,tempering=0.1)", "mfvi(max_sd=1)")
@@ -93,7 +93,7 @@ def test_an_option_becomes_part_of_a_methods_name():
         (["mfvi:tempering=1", "mfvi:tempering=2"], "mfvi:tempering is given twice"),
     ],
 )
-def test_an_impossible_option_is_refused(options, complaint):
+def test_invalid_method_option_is_refused(options, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         chosen(*options)
 
@@ -105,7 +105,7 @@ def schedule(*settings: str) -> None:
     plan.check_schedule(request(suite="images", changes=parsing.parse_settings(settings)))
 
 
-def test_a_step_schedule_has_milestones_and_a_factor():
+def test_step_schedule_needs_milestones_and_a_factor():
     schedule()
     schedule("schedule=step", "milestones=100", "factor=10")
 
@@ -119,6 +119,6 @@ def test_a_step_schedule_has_milestones_and_a_factor():
         (["schedule=step", "milestones=2,1", "factor=10"], "milestones is '2,1'; it must be rising numbers of epochs"),
     ],
 )
-def test_an_incomplete_step_schedule_is_refused(settings, complaint):
+def test_incomplete_step_schedule_is_refused(settings, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         schedule(*settings)

@@ -12,7 +12,7 @@ from lockstep_bench.shared.protocol import Protocol
 CELLS = [Cell("uci", "diabetes", "map", split, "paper", Protocol(), 0) for split in (0, 1)]
 
 
-def test_the_range_of_a_built_in_set_suits_it():
+def test_noise_ranges_of_built_in_data_sets_are_plausible():
     assert notes_on_noise_ranges(CELLS, None) == []
 
 

@@ -20,14 +20,14 @@ def houses(tmp_path):
         yield path
 
 
-def test_a_table_becomes_a_data_set(houses):
+def test_csv_table_becomes_a_data_set(houses):
     table, warnings = register(NOTHING._replace(csv=houses, target="price"), "uci", None, on_cluster=False)
     assert table.name == "houses"
     assert datasets.entry("houses").suites == ("own",)
     assert any("whole numbers" in warning for warning in warnings)
 
 
-def test_no_csv_registers_no_table():
+def test_request_without_csv_registers_no_table():
     assert register(NOTHING, "uci", ["yacht"], on_cluster=False) is None
 
 
@@ -41,26 +41,26 @@ def test_no_csv_registers_no_table():
         ({"target": "prise"}, "uci", None, False, "did you mean 'price'"),
     ],
 )
-def test_contradictions_are_refused(houses, changes, suite, names, on_cluster, complaint):
+def test_contradictory_csv_options_are_refused(houses, changes, suite, names, on_cluster, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         register(NOTHING._replace(csv=houses, **changes), suite, names, on_cluster)
     assert "houses" not in datasets.names()
 
 
 @pytest.mark.parametrize("name", ["my.csv", "other.tsv", "data.parquet"])
-def test_file_name_among_data_sets_suggests_csv(name):
+def test_csv_file_among_data_sets_suggests_csv_option(name):
     with pytest.raises(InvalidRequest, match=rf"--csv {name} --target COLUMN, see docs/your-own-data\.md"):
         register(NOTHING, "uci", [name], on_cluster=False)
 
 
-def test_options_without_their_table_are_refused():
+def test_table_options_without_a_csv_are_refused():
     with pytest.raises(InvalidRequest, match="--splits-file splits is about an own table"):
         register(NOTHING._replace(splits_file=Path("splits")), "uci", None, on_cluster=False)
     with pytest.raises(InvalidRequest, match="--no-header is about an own table"):
         register(NOTHING._replace(no_header=True), "uci", None, on_cluster=False)
 
 
-def test_every_option_of_the_table_is_passed_on(houses):
+def test_all_table_options_are_passed_on(houses):
     given = NOTHING._replace(
         csv=houses, target="2", decimal=".", thousands=",", na_values="-999,unclear", no_header=True
     )

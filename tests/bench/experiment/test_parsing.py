@@ -23,29 +23,29 @@ from lockstep_bench.bench.experiment.request import InvalidRequest
         ("007", [7]),
     ],
 )
-def test_splits_are_numbers_and_ranges(text, numbers):
+def test_splits_are_parsed_from_numbers_and_ranges(text, numbers):
     assert parsing.parse_splits(text) == numbers
 
 
 @pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
-def test_other_text_is_refused_with_an_example(text):
+def test_invalid_split_text_is_refused_with_an_example(text):
     with pytest.raises(InvalidRequest, match="0-4,7"):
         parsing.parse_splits(text)
 
 
-def test_the_part_that_cannot_be_read_is_named():
+def test_error_quotes_the_unreadable_part_of_splits():
     with pytest.raises(InvalidRequest, match=r"'0-4,x7'.*'x7'"):
         parsing.parse_splits("0-4,x7")
 
 
-def test_a_backward_range_is_refused():
+def test_backward_range_of_splits_is_refused():
     with pytest.raises(InvalidRequest, match=r"'4-0' runs backwards"):
         parsing.parse_splits("1,4-0")
 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=6), st.booleans())
 @settings(deadline=None)
-def test_written_splits_are_read_back(ranges, spaced):
+def test_formatted_splits_are_parsed_back(ranges, spaced):
     text = (", " if spaced else ",").join(f"{first}-{first + more}" if more else str(first) for first, more in ranges)
     expected = {first + step for first, more in ranges for step in range(more + 1)}
     assert parsing.parse_splits(text) == sorted(expected)
@@ -63,7 +63,7 @@ def test_cpu_needs_no_gpu(gpus):
 
 
 @pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
-def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
+def test_missing_gpu_is_refused_with_a_remedy(gpus, text):
     gpus(0)
     with pytest.raises(InvalidRequest, match=r"finds no CUDA device.*--devices cpu"):
         parsing.parse_devices(text)
@@ -83,20 +83,20 @@ def test_gpus_are_chosen_by_number(gpus, text, devices):
     assert parsing.parse_devices(text) == devices
 
 
-def test_a_gpu_beyond_the_last_is_refused(gpus):
+def test_gpu_number_beyond_the_last_is_refused(gpus):
     gpus(2)
     with pytest.raises(InvalidRequest, match=r"no GPU 2; this machine has 2"):
         parsing.parse_devices("cuda:0,2")
 
 
 @pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
-def test_invalid_text_is_refused_with_the_allowed_form(gpus, text):
+def test_invalid_device_text_is_refused_with_allowed_form(gpus, text):
     gpus(2)
     with pytest.raises(InvalidRequest, match=r"cpu, cuda, or cuda:0,1"):
         parsing.parse_devices(text)
 
 
-def test_any_part_of_the_protocol_can_be_set():
+def test_any_protocol_setting_can_be_parsed():
     given = parsing.parse_settings(["samples=30", " precision = bfloat16", "max_train=none", "max_shifted=-1"])
     assert given == {"samples": 30, "precision": "bfloat16", "max_train": None, "max_shifted": -1}
 
@@ -110,7 +110,7 @@ def test_any_part_of_the_protocol_can_be_set():
         (["samples=3", "samples=4"], "'samples' is given twice"),
     ],
 )
-def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
+def test_unreadable_protocol_setting_is_refused(texts, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         parsing.parse_settings(texts)
 
@@ -118,21 +118,21 @@ def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
 @pytest.mark.parametrize(
     ("text", "names"), [("map, slang(rank=2, lr=1)", ["map", "slang(rank=2, lr=1)"]), (None, None)]
 )
-def test_commas_in_brackets_separate_no_names(text, names):
+def test_commas_in_brackets_do_not_separate_names(text, names):
     assert parsing.parse_names("--methods", text) == names
 
 
-def test_endless_names_are_refused():
+def test_names_over_200_characters_are_refused():
     with pytest.raises(InvalidRequest, match="--datasets has a name of 5000 characters; at most 200 are allowed"):
         parsing.parse_names("--datasets", "yacht," + "x" * 5000)
 
 
-def test_numbers_of_many_digits_are_refused_with_the_limit():
+def test_numbers_with_too_many_digits_are_refused():
     with pytest.raises(InvalidRequest, match="'samples' is a number of 5000 digits; it must be at most 1000000000"):
         parsing.parse_settings(["samples=" + "9" * 5000])
 
 
-def test_file_and_endless_name_are_no_folder(tmp_path):
+def test_output_folder_refuses_files_and_overlong_names(tmp_path):
     file = tmp_path / "page.html"
     file.touch()
     parsing.check_folder("--html", tmp_path / "new" / "html")
@@ -153,7 +153,7 @@ def test_file_and_endless_name_are_no_folder(tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which nobody can write")
 @pytest.mark.parametrize("folder", ["/proc", "/proc/new/html"])
-def test_folder_that_cannot_be_written_is_refused(folder):
+def test_unwritable_output_folder_is_refused(folder):
     with pytest.raises(InvalidRequest, match=rf"--html '{folder}': nothing can be written in /proc .*; give another"):
         parsing.check_folder("--html", Path(folder))
     parsing.check_folder("--html", Path(folder), writes=False)

@@ -19,36 +19,36 @@ def request(**changes) -> Request:
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_the_presets_splits_are_the_first_ones(preset):
+def test_preset_runs_the_first_splits(preset):
     most = SUITES["uci"].splits[preset] or 1000
     found = plan.chosen_splits(request(preset=preset), ["yacht", "protein"])
     assert found == {"yacht": tuple(range(min(most, 20))), "protein": tuple(range(min(most, 5)))}
 
 
-def test_a_set_with_fewer_splits_runs_those_it_has():
+def test_data_set_with_fewer_splits_runs_all_of_them():
     found = plan.chosen_splits(request(splits=range(10)), ["protein", "yacht"])
     assert found == {"protein": (0, 1, 2, 3, 4), "yacht": tuple(range(10))}
 
 
-def test_set_without_the_requested_splits_has_no_cells():
+def test_data_set_without_requested_splits_has_no_cells():
     assert plan.chosen_splits(request(splits=[7]), ["protein", "yacht"]) == {"protein": (), "yacht": (7,)}
 
 
-def test_a_split_that_no_chosen_set_has_is_refused_with_the_range():
+def test_split_number_of_no_chosen_data_set_is_refused():
     with pytest.raises(InvalidRequest, match=r"no split 5.* 0 to 4"):
         plan.chosen_splits(request(splits=[0, 5]), ["protein"])
     with pytest.raises(InvalidRequest, match=r"no split 20.* 0 to 19"):
         plan.chosen_splits(request(splits=[0, 20]), ["protein", "yacht"])
 
 
-def test_flagged_splits_are_run_only_by_number():
+def test_flagged_splits_run_only_if_requested_by_number():
     of_suite = {"suite": "uci-gap", "preset": "tuned"}
     assert plan.chosen_splits(request(**of_suite), ["yacht-gap"]) == {"yacht-gap": (0, 1, 2, 3, 5)}
     assert plan.chosen_splits(request(suite="uci-gap"), ["boston-gap"]) == {"boston-gap": (0, 4)}
     assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
 
 
-def test_block_folds_need_splits_along_a_feature():
+def test_block_folds_require_gap_or_tail_splits():
     blocks = {"changes": {"fold_kind": "block"}}
     with pytest.raises(InvalidRequest, match=r"yacht has no splits along a feature .*set fold_kind=random"):
         plan.check_folds(request(**blocks), ["yacht"])
@@ -56,18 +56,18 @@ def test_block_folds_need_splits_along_a_feature():
     plan.check_folds(request(), ["yacht"])
 
 
-def test_splits_are_not_checked_without_data_sets():
+def test_split_numbers_are_accepted_without_data_sets():
     assert plan.chosen_splits(request(splits=[99]), []) == {}
 
 
 # names
 
 
-def test_a_known_name_is_given_back():
+def test_known_name_is_returned_unchanged():
     assert known("fruit", "apple", ["pear", "apple"]) == "apple"
 
 
-def test_a_near_miss_gets_a_suggestion_and_everything_else_the_list():
+def test_misspelt_name_gets_a_suggestion_or_the_list():
     with pytest.raises(InvalidRequest, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
         known("fruit", "aple", ["pear", "apple"])
     with pytest.raises(InvalidRequest) as refusal:
@@ -80,13 +80,13 @@ def those_that_run_in(suite: str) -> tuple[str, ...]:
     return tuple(name for name in methods.names() if suite in methods.get(name).suites)
 
 
-def test_all_of_the_suite_and_all_methods_unless_named_otherwise():
+def test_default_is_all_data_sets_and_all_methods():
     assert plan.chosen_datasets(request()) == SUITES["uci"].datasets()
     assert plan.chosen_methods(request()) == (those_that_run_in("uci"), {})
     assert {"yacht", "protein", "diabetes"} <= set(plan.chosen_datasets(request()))
 
 
-def test_requested_order_is_kept_without_repetitions():
+def test_requested_names_keep_their_order_without_repetitions():
     assert plan.chosen_datasets(request(datasets=["yacht", "boston", "yacht"])) == ("yacht", "boston")
     assert plan.chosen_methods(request(methods=["vifa", "map", "vifa"])) == (("vifa", "map"), {})
 
@@ -106,7 +106,7 @@ def test_unknown_names_are_refused(choose, asked, message):
         choose(request(**asked))
 
 
-def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
+def test_data_set_of_another_suite_is_refused(monkeypatch):
     names = datasets.names()
     monkeypatch.setattr(datasets, "names", lambda: (*names, "elsewhere"))
     monkeypatch.setattr(plan.Suite, "datasets", lambda suite: ("yacht",))
@@ -114,13 +114,13 @@ def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
         plan.chosen_datasets(request(datasets=["elsewhere"]))
 
 
-def test_headline_expands_to_its_methods(monkeypatch):
+def test_headline_expands_to_the_headline_methods(monkeypatch):
     monkeypatch.setattr(methods, "headline", lambda: ("vifa", "map"))
     assert plan.chosen_methods(request(methods=["headline"])) == (("vifa", "map"), {})
     assert plan.chosen_methods(request(methods=["mfvi", "map", "headline"])) == (("mfvi", "map", "vifa"), {})
 
 
-def test_a_method_may_be_asked_for_as_an_ensemble():
+def test_method_can_be_requested_as_an_ensemble():
     names = ("ensemble:mfvi", "ensemble:map")
     assert plan.chosen_methods(request(methods=names)) == (names, {})
     with pytest.raises(InvalidRequest, match=r"'ensemble:mpa' is unknown; did you mean 'ensemble:map'\?"):
@@ -135,13 +135,13 @@ def broken_map(monkeypatch):
     return reasons
 
 
-def test_a_broken_method_that_nobody_named_is_left_out_with_its_reason(broken_map):
+def test_unnamed_broken_method_is_skipped_with_its_reason(broken_map):
     usable, broken = plan.chosen_methods(request())
     assert usable == tuple(name for name in those_that_run_in("uci") if name != "map")
     assert broken == broken_map
 
 
-def test_a_broken_method_asked_for_by_name_is_refused(broken_map):
+def test_broken_method_requested_by_name_is_refused(broken_map):
     with pytest.raises(InvalidRequest, match="it cannot be imported"):
         plan.chosen_methods(request(methods=["vifa", "map"]))
     assert plan.chosen_methods(request(methods=["vifa"])) == (("vifa",), {})
@@ -151,23 +151,23 @@ def test_a_broken_method_asked_for_by_name_is_refused(broken_map):
 
 
 @pytest.mark.parametrize("preset", SUITES["uci"].presets)
-def test_an_unchanged_preset_keeps_its_name(preset):
+def test_unchanged_preset_keeps_its_name(preset):
     assert plan.protocol_of(request(preset=preset)) == (preset, SUITES["uci"].presets[preset])
 
 
-def test_the_papers_preset_is_30_trials_of_random_search_over_5_folds():
+def test_paper_preset_has_30_random_trials_and_5_folds():
     _, protocol = plan.protocol_of(request(preset="paper"))
     assert (protocol.trials, protocol.folds, protocol.sampler, protocol.max_minibatches) == (30, 5, "random", None)
 
 
 @pytest.mark.parametrize("change", [{"trials": 2}, {"folds": 4}, {"epochs": 1}, {"sampler": "tpe"}])
-def test_a_changed_preset_says_so(change):
+def test_changed_preset_is_named_modified(change):
     name, protocol = plan.protocol_of(request(changes=change))
     assert name == "quick-modified"
     assert protocol == SUITES["uci"].presets["quick"].changed(**change)
 
 
-def test_setting_an_equal_value_is_no_change():
+def test_setting_the_same_value_is_no_change():
     original = SUITES["uci"].presets["quick"]
     assert plan.protocol_of(request(changes={"trials": original.trials})) == ("quick", original)
 
@@ -178,7 +178,7 @@ def test_invalid_protocol_change_is_refused(name, value):
         plan.protocol_of(request(changes={name: value}))
 
 
-def test_network_can_be_chosen_only_for_images():
+def test_network_option_is_accepted_only_for_images():
     asked = request(suite="images", changes={"network": "cnn"})
     assert plan.protocol_of(asked)[1].network == "cnn"
     with pytest.raises(InvalidRequest, match="the suite uci has vectors"):
@@ -188,36 +188,36 @@ def test_network_can_be_chosen_only_for_images():
 
 
 @pytest.mark.parametrize("setting", ["samples=none", "samples=many", "samples=1.5"])
-def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
+def test_protocol_setting_of_the_wrong_type_is_refused(setting):
     with pytest.raises(InvalidRequest, match=r"samples is .*; it must be an integer"):
         plan.protocol_of(request(changes=parsing.parse_settings([setting])))
 
 
-def test_image_settings_are_refused_in_other_suites():
+def test_image_settings_are_refused_in_tabular_suites():
     with pytest.raises(InvalidRequest, match="precision is a setting for images, and the suite uci has vectors"):
         plan.protocol_of(request(changes={"precision": "bfloat16"}))
     with pytest.raises(InvalidRequest, match="hidden is a setting for vectors, and the suite images has images"):
         plan.protocol_of(request(suite="images", changes={"hidden": "50,50"}))
 
 
-def test_the_network_of_a_reference_posterior_stays(monkeypatch):
+def test_network_of_a_reference_posterior_cannot_be_changed(monkeypatch):
     for change in ({"hidden": "50,50"}, {"activation": "tanh"}):
         with pytest.raises(InvalidRequest, match="cannot be changed in the suite toy"):
             plan.protocol_of(request(suite="toy", changes=change))
 
 
 @pytest.mark.parametrize("hidden", ["0", "50,", "50;50", "-3", "fifty", ""])
-def test_hidden_units_that_make_no_network_are_refused(hidden):
+def test_invalid_hidden_units_are_refused(hidden):
     with pytest.raises(InvalidRequest, match=r"hidden is .*; it must be the number of units .* 50,50"):
         plan.protocol_of(request(changes={"hidden": hidden}))
 
 
-def test_the_sets_out_of_distribution_for_others_are_named_once_and_not_those_asked_for():
+def test_needed_ood_data_sets_are_listed_once():
     assert outsiders(["yacht"]) == ()
     assert outsiders(["mnist", "fashion-mnist"]) == ("notmnist", "cifar10", "svhn")
 
 
-def test_cells_are_those_of_the_request():
+def test_planned_cells_are_those_requested():
     asked = request(splits=[4, 5], changes={"trials": 2}, seed=9)
     found = plan.cells(asked, plan.chosen_splits(asked, ["yacht", "protein"]), ["vifa", "map"])
     identities = {(cell.dataset, cell.method, cell.split) for cell in found}
@@ -232,7 +232,7 @@ def test_cells_are_those_of_the_request():
     assert isinstance(found[0].protocol, Protocol)
 
 
-def test_a_changed_part_of_the_protocol_renames_the_preset():
+def test_changed_protocol_field_renames_the_preset():
     asked = request(suite="images", changes={"max_train": None, "precision": "bfloat16"})
     name, protocol = plan.protocol_of(asked)
     assert (name, protocol.max_train, protocol.precision) == ("quick-modified", None, "bfloat16")

@@ -14,23 +14,23 @@ from lockstep_bench.shared.protocol import Protocol
     ("suite", "dataset", "expected"),
     [("toy", "toy", True), ("posterior", "yacht-linear", True), ("uci", "yacht", False), ("images", "mnist", False)],
 )
-def test_suites_with_reference_posteriors_say_so(suite, dataset, expected):
+def test_task_states_whether_a_reference_posterior_exists(suite, dataset, expected):
     assert task_of(suite, dataset).has_reference == expected
 
 
 @pytest.mark.parametrize("network", ["mlp", "lenet5", "preact-resnet18"])
-def test_images_have_the_activation_of_the_protocol(network):
+def test_image_networks_use_the_protocols_activation(network):
     assert task_of("images", "mnist", Protocol(network=network)).network.activation == "relu"
     assert task_of("images", "mnist", Protocol(network=network, activation="softplus")).network.activation == "softplus"
 
 
-def test_the_protocol_chooses_the_perceptron():
+def test_protocol_sets_hidden_layers_and_activation():
     assert task_of("uci", "yacht").network == MLP(6, (50,), 1)
     assert task_of("uci", "yacht", Protocol(hidden="20,10", activation="tanh")).network == MLP(6, (20, 10), 1, "tanh")
     assert task_of("uci", "digits", Protocol(hidden="50")).network == MLP(64, (50,), 10)
 
 
-def test_student_noise_has_the_precisions_of_gaussian_noise():
+def test_student_t_noise_shares_the_gaussian_precision_range():
     gaussian, student = (task_of("uci", "yacht", Protocol(likelihood=kind)) for kind in ("gaussian", "student-t"))
     assert student.likelihood == StudentTNoise(gaussian.likelihood.noise_precisions)
     assert student.network == gaussian.network

@@ -15,12 +15,12 @@ def normals(*means: float, sd: float = 1.0) -> Normals:
 
 @pytest.mark.parametrize("distance", [0.0, 0.3, 2.0, 40.0])
 @pytest.mark.parametrize("sd", [0.01, 5.0])
-def test_total_variation_of_equal_normals_a_distance_apart(distance, sd):
+def test_total_variation_of_shifted_normals_has_closed_form(distance, sd):
     found = compare(normals(0.0, sd=sd), normals(distance * sd, sd=sd))["total_variation"]
     assert found == pytest.approx(2 * norm.cdf(distance / 2) - 1, abs=2e-4)
 
 
-def test_total_variation_compares_mixtures_not_only_moments():
+def test_total_variation_distinguishes_mixtures_of_equal_moments():
     one = compare(normals(-3.0, 3.0), normals(0.0, sd=10**0.5))["total_variation"]
     y = torch.linspace(-30, 30, 100_001, dtype=torch.float64)
     mixture = 0.5 * torch.tensor(norm.pdf(y, -3) + norm.pdf(y, 3))
@@ -29,7 +29,7 @@ def test_total_variation_compares_mixtures_not_only_moments():
     assert compare(normals(-3.0, 3.0), normals(3.0, -3.0))["total_variation"] == pytest.approx(0, abs=1e-12)
 
 
-def test_classes_are_compared_by_their_mean_probabilities():
+def test_class_agreement_compares_mean_probabilities():
     ours = Classes(torch.tensor([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.2, 0.8]]]).log())
     theirs = Classes(torch.tensor([[[0.6, 0.4], [0.9, 0.1]]]).log())
     found = compare(ours, theirs)
@@ -37,7 +37,7 @@ def test_classes_are_compared_by_their_mean_probabilities():
     assert found["agreement"] == 0.5
 
 
-def test_a_ratio_of_spreads_is_of_means_over_points():
+def test_sd_ratio_averages_over_points_before_dividing():
     ours, theirs = torch.tensor([[0.0, 0.0], [2.0, 6.0]]), torch.tensor([[0.0, 0.0], [4.0, 4.0]])
     assert sd_ratio(ours, theirs) == 1.0
     assert sd_ratio(0 * ours, theirs) == 0.0

@@ -94,7 +94,7 @@ def replacements(argument) -> list:
 
 
 @pytest.mark.parametrize("function", GOOD, ids=lambda function: f"{function.__module__}.{function.__name__}")
-def test_valid_arguments_pass_and_invalid_ones_are_refused(function):
+def test_metrics_accept_valid_and_refuse_invalid_arguments(function):
     good = GOOD[function]
     function(*good)
     for place, argument in enumerate(good):
@@ -115,18 +115,18 @@ def test_valid_arguments_pass_and_invalid_ones_are_refused(function):
         (np.array([1.0, NAN, INF]), "finite numbers, got NaN or infinite ones at 2 of 3 places"),
     ],
 )
-def test_wrong_targets_are_named(y, message):
+def test_error_describes_invalid_targets(y, message):
     with pytest.raises((TypeError, ValueError), match=message):
         metrics.nmll(NORMALS, y)
 
 
 @pytest.mark.parametrize("y", [Y, Y.numpy(), Y.double(), pd.Series(Y.numpy()), [1.0, 2.0, 3.0], np.array([1, 2, 3])])
-def test_targets_of_any_library_have_one_score(y):
+def test_score_does_not_depend_on_target_array_type(y):
     assert metrics.nmll(NORMALS, y) == pytest.approx(3.2522718665)  # scipy.stats.norm.logpdf
 
 
 @pytest.mark.parametrize("labels", [LABELS, LABELS.double(), LABELS.bool(), LABELS.numpy().astype(np.uint8), [0, 1, 1]])
-def test_labels_of_any_library_have_one_score(labels):
+def test_score_does_not_depend_on_label_array_type(labels):
     assert metrics.nmll(CLASSES, labels) == pytest.approx(-np.log([0.2, 0.5, 0.1]).mean())
 
 
@@ -141,7 +141,7 @@ def test_labels_of_any_library_have_one_score(labels):
         ([0, None, 1], "real numbers, got the type object"),
     ],
 )
-def test_wrong_labels_are_named(labels, message):
+def test_error_describes_invalid_labels(labels, message):
     with pytest.raises((TypeError, ValueError), match=message):
         metrics.nmll(CLASSES, labels)
 
@@ -170,19 +170,19 @@ def test_wrong_labels_are_named(labels, message):
         (Histogram.of(torch.tensor([0.0, 1.0]), torch.tensor([[0.5]])), "must sum to 1 at each point"),
     ],
 )
-def test_flaws_are_named(predictive, reason):
+def test_invalid_predictives_are_described(predictive, reason):
     found = metrics.flaw(predictive)
     assert found is None if reason is None else reason in found
 
 
 @pytest.mark.parametrize(("n_classes", "dtype"), [(2, torch.float32), (1000, torch.float32), (3, torch.float64)])
-def test_rounding_leaves_probabilities_normalised(n_classes, dtype):
+def test_rounding_errors_do_not_count_as_unnormalised(n_classes, dtype):
     logits = 40 * torch.randn(20, 50, n_classes, generator=torch.Generator().manual_seed(0), dtype=dtype)
     assert metrics.flaw(Classes(logits.log_softmax(-1))) is None
     assert metrics.flaw(Classes(logits.softmax(-1).clamp(1e-10).log())) is None
 
 
-def test_chunked_probability_sums_give_the_same_flaw(monkeypatch):
+def test_chunked_check_of_probability_sums_equals_unchunked(monkeypatch):
     whole = metrics.flaw(Classes(CLASSES.log_probs + 3))
     monkeypatch.setattr(checks, "AT_ONCE", 1)
     assert metrics.flaw(Classes(CLASSES.log_probs + 3)) == whole

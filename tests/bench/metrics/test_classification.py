@@ -50,11 +50,11 @@ def test_nmll_is_exact_where_probabilities_underflow():
     assert metrics.nmll(predictive, torch.tensor([1.0])) == pytest.approx(expected, rel=1e-14)
 
 
-def test_accuracy_is_fraction_of_correct_classes(case, found, mean):
+def test_accuracy_is_the_fraction_of_correct_classes(case, found, mean):
     assert found["accuracy"] == sklearn.metrics.accuracy_score(case[1], mean.argmax(1))
 
 
-def test_brier_sums_over_all_classes(case, found, mean):
+def test_brier_score_sums_over_all_classes(case, found, mean):
     total = sum(
         (p - (c == label)) ** 2
         for row, label in zip(mean.tolist(), case[1].tolist(), strict=True)
@@ -63,14 +63,14 @@ def test_brier_sums_over_all_classes(case, found, mean):
     assert found["brier"] == pytest.approx(total / len(mean), rel=1e-12)
 
 
-def test_brier_of_two_classes_is_twice_that_of_one():
+def test_binary_brier_score_is_twice_the_one_class_score():
     predictive, y = random_case(3, 50, 2, 5)
     ours = metrics.evaluate(predictive, y, 1.0)["brier"]
     one = sklearn.metrics.brier_score_loss(y, predictive.log_probs.exp().mean(0)[:, 1])
     assert ours == pytest.approx(2 * one, rel=1e-12)
 
 
-def test_precision_and_recall_are_counted_by_hand():
+def test_precision_and_recall_equal_hand_counts():
     # Taken for class 1: the points 0, 1, 2, of which 0 and 1 are of it; 3 is missed.
     class_1 = torch.tensor([[0.9, 0.8, 0.7, 0.2, 0.1]])
     predictive = Classes(torch.stack([1 - class_1, class_1], -1).log())
@@ -78,13 +78,13 @@ def test_precision_and_recall_are_counted_by_hand():
     assert (found["precision"], found["recall"], found["f1"]) == pytest.approx((2 / 3, 2 / 3, 2 / 3), rel=1e-12)
 
 
-def test_a_classifier_that_never_says_class_1_has_no_precision_and_no_recall():
+def test_precision_and_recall_are_zero_without_predicted_positives():
     never = Classes(torch.tensor([[[0.9, 0.1], [0.8, 0.2]]]).log())
     found = metrics.evaluate(never, torch.tensor([1.0, 0]), 1.0)
     assert (found["precision"], found["recall"], found["f1"]) == (0.0, 0.0, 0.0)
 
 
-def test_auroc_is_the_chance_that_a_positive_point_ranks_above_a_negative_one():
+def test_auroc_is_probability_of_ranking_positive_above_negative():
     predictive, y = random_case(3, 50, 2, 6)
     score = predictive.log_probs.exp().mean(0)[:, 1]
     pairs = (score[y == 1][:, None] - score[y == 0]).sign()
@@ -92,7 +92,7 @@ def test_auroc_is_the_chance_that_a_positive_point_ranks_above_a_negative_one():
     assert metrics.evaluate(predictive, y, 1.0)["auroc"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_entropy_and_mutual_information_are_scipys(case, found, mean):
+def test_entropy_and_mutual_information_equal_scipy(case, found, mean):
     samples = np.exp(case[0].log_probs.numpy())
     total, expected = entropy(mean, axis=-1), entropy(samples, axis=-1).mean(0)
     assert found["entropy"] == pytest.approx(total.mean(), rel=1e-12)
@@ -105,7 +105,7 @@ def test_disagreement_is_equation_60_of_the_vifa_paper(case, found, mean):
     assert found["disagreement"] == pytest.approx(expected.mean(), rel=1e-9, abs=1e-12)
 
 
-def test_two_samples_that_are_sure_of_different_classes():
+def test_contradicting_certain_samples_have_maximal_mutual_information():
     """p = (1/2, 1/2): entropy log 2, all of it mutual information; disagreement 2 (1/2)^2."""
     sure = torch.tensor([[0.0, -math.inf]])
     pooled = pool(Classes(torch.stack([sure, sure.flip(-1)])))
@@ -113,7 +113,7 @@ def test_two_samples_that_are_sure_of_different_classes():
     assert pooled.disagreement.item() == pooled.one_minus_confidence.item() == 0.5
 
 
-def test_disagreement_of_confident_samples_is_kept():
+def test_disagreement_of_confident_samples_does_not_underflow():
     # Two samples of binary probabilities d and 3 d: both classes are d from their means, so 2 d^2.
     d = 1e-9
     log_probs = torch.tensor([[[math.log1p(-each), math.log(each)]] for each in (d, 3 * d)], dtype=torch.float64)
@@ -128,7 +128,7 @@ def test_equal_samples_have_zero_disagreement(n_samples):
     assert not pooled.disagreement.any()
 
 
-def test_one_minus_confidence_is_accurate_in_single_precision():
+def test_one_minus_confidence_is_accurate_in_float32():
     values = [1e-6, 1e-9, 1e-20]
     logits = torch.tensor([[[0.0, math.log(d)] for d in values]], dtype=torch.float32)
     pooled = pool(Classes(logits.log_softmax(-1)))
@@ -136,7 +136,7 @@ def test_one_minus_confidence_is_accurate_in_single_precision():
     assert pooled.entropy.tolist() == pytest.approx([d * (1 - math.log(d)) for d in values], rel=1e-5)
 
 
-def test_points_are_pooled_in_parts_as_they_are_at_once(monkeypatch):
+def test_chunked_pooling_of_samples_equals_unchunked(monkeypatch):
     predictive, _ = random_case(4, 50, 3, 8)
     at_once = pool(predictive)
     monkeypatch.setattr(pooling, "CHUNK", 4 * 3 * 7)
@@ -144,7 +144,7 @@ def test_points_are_pooled_in_parts_as_they_are_at_once(monkeypatch):
         torch.testing.assert_close(part, whole, rtol=0, atol=0)
 
 
-def test_no_metric_depends_on_the_order_of_samples_or_points(case):
+def test_metrics_are_invariant_to_sample_and_point_order(case):
     predictive, y = case
     other = random_case(3, 20, predictive.log_probs.shape[-1], 9)[0]
     shuffled, other_shuffled = (Classes(p.log_probs.roll((2, 3), (0, 1))) for p in (predictive, other))

@@ -10,16 +10,16 @@ from lockstep_bench.methods.maths.predictive import Classes
 from lockstep_bench.shared.schema import CONFIDENCE
 
 
-def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():
+def test_confidence_must_strictly_exceed_the_threshold():
     confidence = np.array([0.5, 0.9, 0.5, 1.0, 0.7])
     assert counts(confidence, np.array([0.0, 0.5, 0.7, 0.95, 1.0])).tolist() == [5, 3, 2, 1, 0]
 
 
-def test_no_points_have_no_confidence():
+def test_confidence_of_no_points_is_undefined():
     assert counts(np.empty(0)).tolist() == [0] * 101
 
 
-def test_mean_confidence_in_buckets_is_that_of_their_points():
+def test_bucket_mean_confidence_equals_the_mean_of_points():
     confidence = np.array([0.5, 0.9, 0.52, 1.0, 0.7, 0.95])
     tenths = np.arange(10) / 10
     means = means_between(confidence, tenths)
@@ -36,7 +36,7 @@ def sure(*probabilities: float) -> Classes:
     return Classes(torch.stack([p, 1 - p], -1).log()[None])
 
 
-def test_every_set_has_its_curve():
+def test_test_and_ood_sets_each_have_a_curve():
     inside, near, far = sure(0.05, 0.99, 0.6), sure(0.7, 0.2), sure(0.5)
     table = curves(pool(inside), {"near": {"letters": pool(near)}, "far": {"noise": pool(far)}})
     assert table.schema == CONFIDENCE
@@ -52,7 +52,7 @@ def test_every_set_has_its_curve():
     assert means == pytest.approx({"confidence": 2.54 / 3, "near_ood_confidence": 0.75, "far_ood_confidence": 0.5})
 
 
-def test_two_samples_that_contradict_each_other_are_not_confident():
+def test_contradicting_confident_samples_give_low_confidence():
     both = Classes(torch.cat([sure(0.99).log_probs, sure(0.01).log_probs]))
     table = curves(pool(both), {}).to_pandas()
     assert table.loc[table["count"] > 0, "threshold"].max() == pytest.approx(0.49)

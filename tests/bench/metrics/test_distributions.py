@@ -67,7 +67,7 @@ def integral(function, predictive, point: int, low: float, high: float) -> float
 
 @ALL
 @pytest.mark.parametrize("point", [0, 1])
-def test_density_cdf_and_quantiles_agree(make, point):
+def test_density_cdf_and_quantiles_are_consistent(make, point):
     predictive = make()
     ends = [quantiles(predictive, level)[point] for level in (1e-4, 0.2, 0.72, 1 - 1e-4)]
     for (low, p), (high, q) in [((ends[0], 1e-4), (ends[1], 0.2)), ((ends[1], 0.2), (ends[3], 1 - 1e-4))]:
@@ -79,7 +79,7 @@ def test_density_cdf_and_quantiles_agree(make, point):
 
 @ALL
 @pytest.mark.parametrize("point", [0, 1])
-def test_moments_are_integrals(make, point):
+def test_moments_equal_numerical_integrals(make, point):
     predictive, matched = make(), regression.moments(make())
     if isinstance(predictive, StudentT):
         mean, variance = stats.t.stats([2.5, 30.0], [1.0, -3.0], [0.5, 4.0])
@@ -96,7 +96,7 @@ def test_moments_are_integrals(make, point):
 @ALL
 @pytest.mark.parametrize("y", INSIDE, ids=["inside", "below", "above"])
 @pytest.mark.parametrize("point", [0, 1])
-def test_crps_is_the_integral_of_squared_differences(make, y, point):
+def test_crps_equals_the_integral_of_squared_cdf_differences(make, y, point):
     predictive = make()
 
     def below(t: float) -> float:
@@ -108,21 +108,21 @@ def test_crps_is_the_integral_of_squared_differences(make, y, point):
     assert regression.crps(predictive, y)[point].item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_student_has_the_density_of_scipy():
+def test_student_t_density_equals_scipy():
     y = torch.tensor([0.7, 11.0]).double()
     expected = stats.t.logpdf(y.numpy(), [2.5, 30.0], [1.0, -3.0], [0.5, 4.0])
     np.testing.assert_allclose(regression.log_density(student(), y), expected)
     assert metrics.nmll(student(), y) == pytest.approx(-expected.mean())
 
 
-def test_student_of_many_degrees_is_the_normal():
+def test_student_t_with_many_degrees_is_normal():
     y = torch.tensor([0.7, 11.0, -4.0]).double()
     location, scale = torch.tensor([[1.0, 9.0, 0.0]]).double(), torch.tensor([[0.5, 2.0, 3.0]]).double()
     ours = metrics.evaluate(StudentT(torch.full_like(scale, 1e9), location, scale), y, 2.0)
     assert ours == pytest.approx(metrics.evaluate(Normals(location, scale**2), y, 2.0), rel=1e-6)
 
 
-def test_histogram_has_the_density_of_scipy():
+def test_histogram_density_equals_scipy():
     expected = [stats.rv_histogram((row, EDGES), density=False) for row in PROBABILITIES]
     y = torch.tensor([1.5, 3.0]).double()
     for point, distribution in enumerate(expected):
@@ -139,36 +139,36 @@ def test_histogram_has_the_density_of_scipy():
         (histogram, [-1 + 0.1 / 0.2, 2 + 3 * (0.8 - 0.6) / 0.4]),
     ],
 )
-def test_each_point_can_have_its_own_level(make, expected):
+def test_quantile_levels_can_differ_by_point(make, expected):
     np.testing.assert_allclose(distribution_of(make()).quantile(np.array([0.1, 0.8])), expected, rtol=1e-12)
 
 
-def test_quantiles_are_those_given():
+def test_quantile_predictive_returns_its_given_quantiles():
     for level, column in zip(LEVELS, VALUES.T, strict=True):
         np.testing.assert_allclose(quantiles(by_quantiles(), level), column, atol=1e-12)
 
 
-def test_quantile_density_has_no_jump_at_its_tails():
+def test_quantile_predictive_density_is_continuous_at_tails():
     for end in (0, -1):
         at = torch.tensor(VALUES[:, end])
         near = [regression.log_density(by_quantiles(), at + step) for step in (-1e-9, 1e-9)]
         torch.testing.assert_close(*near, rtol=0, atol=1e-6)
 
 
-def test_targets_outside_of_all_bins_have_an_infinite_nmll():
+def test_target_outside_all_bins_has_infinite_nmll():
     assert metrics.nmll(histogram(), torch.tensor([1.0, 5.5]).double()) == math.inf
     assert math.isfinite(regression.crps(histogram(), torch.tensor([1.0, 5.5]).double()).sum())
 
 
 @ALL
-def test_all_metrics_of_regression_are_finite(make):
+def test_all_regression_metrics_are_finite(make):
     found = metrics.evaluate(make(), torch.tensor([0.7, 4.0]).double(), 2.0)
     assert set(found) == {"nmll", *REGRESSION}
     assert all(math.isfinite(value) for value in found.values())
 
 
 @ALL
-def test_table_holds_moments_pit_and_parts(make):
+def test_predictions_table_holds_moments_pit_and_parameters(make):
     predictive, y = make(), torch.tensor([0.7, 4.0]).double()
     table = predictions_table(predictive, np.array([5, 7]), y, ood=make())
     stored = table.to_pydict()
@@ -202,7 +202,7 @@ def test_invalid_distributions_are_refused(predictive, message):
 
 
 @pytest.mark.parametrize("empty", [[0], [4], [9, 10], [0, 4, 10]], ids=str)
-def test_empty_bins_have_no_density(empty):
+def test_empty_bins_have_zero_density(empty):
     """The share of each bin over its width, wherever the empty ones are."""
     n_bins = 11
     probabilities = torch.full((1, n_bins), 0.1, dtype=torch.float32)

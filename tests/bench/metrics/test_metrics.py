@@ -55,7 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
+def test_each_predictive_type_gets_its_metrics_as_floats(case):
     predictive, y, ood, expected = case
     found = metrics.evaluate(predictive, y, 2.0, ood)
     assert set(found) == {"nmll"} | expected
@@ -63,12 +63,12 @@ def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
     assert found["nmll"] == metrics.nmll(predictive, y) == -metrics.log_density(predictive, y).mean().item()
 
 
-def test_the_schema_lists_every_metric_once():
+def test_result_schema_lists_every_metric_once():
     parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE, FIDELITY)
     assert list(METRICS) == [name for part in parts for name in part]
 
 
-def test_a_classifiers_tables_have_the_schemas_of_their_names():
+def test_classifier_tables_match_their_schemas():
     inside, far = (metrics.pool(classes(n, 3)) for n in (20, 9))
     found = metrics.tables(inside, labels(20, 3), {"far": {"noise": far}})
     schemas = {"reliability": RELIABILITY, "selective": SELECTIVE, "confidence": CONFIDENCE, "ood": OOD_SETS}
@@ -80,7 +80,7 @@ def test_a_classifiers_tables_have_the_schemas_of_their_names():
     assert columns.keys() < METRICS.keys()
 
 
-def test_the_columns_of_selective_prediction_are_rows_of_its_table():
+def test_selective_prediction_columns_repeat_rows_of_its_table():
     found = metrics.tables(metrics.pool(classes(40, 2)), labels(40, 2))
     columns = metrics.summaries(found)
     assert columns.keys() == SELECTED.keys()
@@ -90,6 +90,6 @@ def test_the_columns_of_selective_prediction_are_rows_of_its_table():
     assert columns["accuracy_retain90_entropy"] == rows["entropy", 0.9]["accuracy"]
 
 
-def test_sklearn_is_loaded_where_it_is_needed_and_not_before():
+def test_sklearn_is_imported_only_when_needed():
     code = "import sys, lockstep_bench.bench.metrics; print('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -62,7 +62,7 @@ ALL = pytest.mark.parametrize(
 
 
 @ALL
-def test_density_and_distribution_function_equal_scipys(predictive):
+def test_mixture_density_and_cdf_equal_scipy(predictive):
     found = {"cdf": regression.cdf(predictive, Y), "pdf": regression.log_density(predictive, Y).exp()}
     for function, values in found.items():
         exact = [expected(predictive, point, function, y).mean() for point, y in enumerate(Y.tolist())]
@@ -71,7 +71,7 @@ def test_density_and_distribution_function_equal_scipys(predictive):
 
 
 @ALL
-def test_joint_density_multiplies_the_points_of_a_sample(predictive):
+def test_joint_density_multiplies_points_within_each_sample(predictive):
     each = np.array([expected(predictive, point, "pdf", y) for point, y in enumerate(Y.tolist())])
     joint = np.log(each.prod(0).mean())
     assert regression.joint_nmll(predictive, Y) == pytest.approx(-joint / N_POINTS)
@@ -79,7 +79,7 @@ def test_joint_density_multiplies_the_points_of_a_sample(predictive):
 
 
 @ALL
-def test_moments_are_those_of_the_components(predictive):
+def test_mixture_moments_follow_from_the_components(predictive):
     matched = regression.moments(predictive)
     for point in range(N_POINTS):
         samples = of_samples(predictive, point)
@@ -91,7 +91,7 @@ def test_moments_are_those_of_the_components(predictive):
 
 
 @ALL
-def test_quantiles_are_roots_of_the_distribution_function(predictive):
+def test_mixture_quantiles_are_roots_of_the_cdf(predictive):
     levels = np.array([0.025, 0.4, 0.95])
     each_its_own = distribution_of(predictive).quantile(levels)
     for point, level in enumerate(levels):
@@ -102,7 +102,7 @@ def test_quantiles_are_roots_of_the_distribution_function(predictive):
 
 @ALL
 @pytest.mark.parametrize("point", range(N_POINTS))
-def test_crps_is_the_integral_of_squared_differences(predictive, point):
+def test_crps_equals_the_integral_of_squared_cdf_differences(predictive, point):
     y, found = Y[point].item(), regression.crps(predictive, Y)[point].item()
 
     parts = [part[:, point].numpy() for part in predictive]
@@ -120,7 +120,7 @@ def test_crps_is_the_integral_of_squared_differences(predictive, point):
 
 @pytest.mark.parametrize("df", [2.01, 2.1, 4.0, 1e6])
 @pytest.mark.parametrize("apart", [0.0, 1.0, 1000.0])
-def test_spread_of_two_equal_components_apart(df, apart):
+def test_two_component_expected_distance_equals_quadrature(df, apart):
     """E|Y - Y'| / 2 is half of E|T - T'| / 2 and of E|T - T' + apart| / 2, by integrals over the closed form of one."""
     constant = math.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2)) / math.sqrt(df * math.pi)
 
@@ -142,27 +142,27 @@ def test_spread_of_two_equal_components_apart(df, apart):
     assert found == pytest.approx(3 * (together + distant) / 4, rel=2e-6)
 
 
-def test_equal_components_score_as_one():
+def test_mixture_of_equal_components_scores_as_one_component():
     single = StudentT(*(part[:1] for part in students()))
     doubled = StudentT(*(torch.cat([part, part]) for part in single))
     scores = metrics.evaluate(single, Y, 2.0)
     assert metrics.evaluate(doubled, Y, 2.0) == pytest.approx(scores, rel=1e-6, abs=1e-9)
 
 
-def test_students_of_many_degrees_are_normals():
+def test_student_t_mixture_with_many_degrees_is_gaussian():
     _, location, scale = students()
     ours = metrics.evaluate(StudentT(torch.full_like(scale, 1e9), location, scale), Y, 2.0)
     assert ours == pytest.approx(metrics.evaluate(Normals(location, scale**2), Y, 2.0), rel=1e-6)
 
 
-def test_equal_weights_are_normals():
+def test_equally_weighted_normals_score_as_sampled_normals():
     log_weights, means, variances = normals(1, 4)
     ours = metrics.evaluate(NormalMixtures(torch.full_like(log_weights, 0.25).log(), means, variances), Y, 2.0)
     flat = Normals(means[0].T, variances[0].T)
     assert ours == pytest.approx(metrics.evaluate(flat, Y, 2.0), rel=1e-9)
 
 
-def test_crps_of_draws_agrees_within_the_monte_carlo_error():
+def test_crps_agrees_with_monte_carlo_estimate():
     """The mean of |Y - y| - |Y - Y'| / 2 over independent pairs of draws, within four standard errors."""
     random, n = generator(0), 400_000
     for predictive in (students(), normals()):
@@ -184,7 +184,7 @@ def test_crps_of_draws_agrees_within_the_monte_carlo_error():
 
 
 @ALL
-def test_interval_score_is_the_pinball_loss_of_both_ends(predictive):
+def test_interval_score_equals_pinball_loss_of_both_ends(predictive):
     for percent, score in interval_scores(predictive, Y.numpy(), (50, 95)).items():
         tail = (1 - percent / 100) / 2
         errors = [(level, Y.numpy() - quantiles(predictive, level)) for level in (tail, 1 - tail)]
@@ -193,14 +193,14 @@ def test_interval_score_is_the_pinball_loss_of_both_ends(predictive):
 
 
 @ALL
-def test_all_metrics_of_regression_are_finite(predictive):
+def test_all_regression_metrics_are_finite(predictive):
     found = metrics.evaluate(predictive, Y, 2.0)
     assert set(found) == {"nmll", *REGRESSION}
     assert all(math.isfinite(value) for value in found.values())
 
 
 @ALL
-def test_metrics_follow_the_units_of_the_targets(predictive):
+def test_metrics_scale_with_the_target_units(predictive):
     names = ["location", "scale"] if isinstance(predictive, StudentT) else ["means", "variances"]
     location, scale = (getattr(predictive, name) for name in names)
     wider = 100 * scale if names[1] == "scale" else 100**2 * scale
@@ -255,6 +255,6 @@ def test_invalid_mixtures_are_refused(predictive, message):
     assert metrics.flaw(predictive)
 
 
-def test_flaws_of_mixtures_are_named():
+def test_error_describes_invalid_mixture_parameters():
     lost = normals()._replace(means=torch.full((2, N_POINTS, 3), float("nan")))
     assert metrics.flaw(lost) == "means is NaN at 3 of 3 test points"

@@ -38,23 +38,23 @@ def plain_fpr95(inside: np.ndarray, outside: np.ndarray) -> float:
     return min((inside >= t).mean() for t in thresholds if 100 * (outside >= t).sum() >= 95 * len(outside))
 
 
-def test_auroc_counts_pairs_and_ties_by_half(case):
+def test_auroc_counts_tied_pairs_as_half(case):
     inside, outside = case
     pairs = np.sign(outside[:, None] - inside)
     assert detection(inside, outside)["auroc"] == pytest.approx((0.5 + 0.5 * pairs).mean(), rel=1e-12)
 
 
-def test_aupr_is_the_average_precision_with_ood_as_the_positive_class(case):
+def test_aupr_out_treats_ood_as_the_positive_class(case):
     assert detection(*case)["aupr"] == pytest.approx(plain_aupr(*case), rel=1e-12)
 
 
-def test_aupr_in_is_the_average_precision_with_test_points_as_the_positive_class(case):
+def test_aupr_in_treats_test_points_as_positive_class(case):
     """A low score is what tells them: what was inside is outside, and the order is turned round."""
     inside, outside = case
     assert detection(*case)["aupr_in"] == pytest.approx(plain_aupr(-outside, -inside), rel=1e-12)
 
 
-def test_fpr95_is_the_best_of_all_thresholds_that_find_enough(case):
+def test_fpr95_is_lowest_among_thresholds_detecting_95_percent(case):
     assert fpr95(*case) == plain_fpr95(*case)
 
 
@@ -73,7 +73,7 @@ def test_perfect_and_inverted_scores_have_extreme_auroc():
     assert detection(high, low)["fpr95"] == 1
 
 
-def test_constant_scores_have_chance_level_detection():
+def test_constant_scores_detect_ood_at_chance_level():
     assert detection(np.zeros(30), np.zeros(10)) == {"auroc": 0.5, "aupr": 0.25, "aupr_in": 0.75, "fpr95": 1}
 
 
@@ -83,7 +83,7 @@ def classes(n_samples: int, n: int, seed: int, sharpness: float) -> Classes:
 
 
 @pytest.mark.parametrize("n_samples", [1, 4])
-def test_constant_uncertainty_has_no_ranking_power(n_samples):
+def test_constant_uncertainty_has_auroc_one_half(n_samples):
     """Copies of one sample: their mean differs from them in the last digit, which must not be taken for a sign."""
     test, ood = (
         Classes(one.log_probs.expand(n_samples, -1, -1)) for one in (classes(1, 90, 0, 3.0), classes(1, 60, 1, 1.0))
@@ -95,7 +95,7 @@ def test_constant_uncertainty_has_no_ranking_power(n_samples):
     assert found["ood_auroc_entropy"] > 0.7
 
 
-def test_ood_scores_have_the_right_names():
+def test_ood_metrics_have_their_documented_names():
     test, ood = classes(6, 80, 2, 3.0), classes(6, 50, 3, 1.0)
     found = evaluate(test, torch.zeros(80), 1.0, ood)
     samples = [one.log_probs.double().exp() for one in (test, ood)]
@@ -112,12 +112,12 @@ def test_ood_scores_have_the_right_names():
             assert found[f"ood_{name}{suffix}"] == pytest.approx(value, rel=1e-12)
 
 
-def test_the_schema_describes_the_scores_there_are():
+def test_result_schema_describes_every_ood_metric():
     assert OOD_SCORES.keys() == SCORES.keys()
     assert set(SCORES.values()) < set(pool(classes(1, 1, 0, 1.0))._fields)
 
 
-def test_the_entropy_of_ood_points_is_their_mean_predictive_entropy():
+def test_ood_entropy_is_mean_predictive_entropy():
     test, ood = classes(6, 80, 2, 3.0), classes(6, 50, 3, 1.0)
     p = ood.log_probs.double().exp().mean(0)
     expected = -(p * p.log()).sum(-1).mean()
@@ -142,7 +142,7 @@ def test_every_ood_set_has_each_metric(sets):
             assert {metric: rows[f"{metric}_entropy"] for metric in alone} == alone
 
 
-def test_columns_are_means_over_the_sets_of_a_group(sets):
+def test_ood_columns_average_over_sets_of_a_group(sets):
     inside, groups = sets
     found = group_means(by_set(inside, groups))
     assert list(found) == list(GROUP_OOD)
@@ -155,7 +155,7 @@ def test_columns_are_means_over_the_sets_of_a_group(sets):
     assert found["far_ood_entropy"] == pytest.approx(groups["far"]["noise"].entropy.mean().item(), rel=1e-12)
 
 
-def test_a_group_without_sets_has_no_columns(sets):
+def test_ood_group_without_sets_has_no_columns(sets):
     inside, groups = sets
     assert all(name.startswith("near_") for name in group_means(by_set(inside, {"near": groups["near"]})))
     assert group_means(by_set(inside, {})) == {}

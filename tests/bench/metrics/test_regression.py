@@ -47,7 +47,7 @@ def test_every_metric_is_a_finite_python_float(case):
         assert math.isfinite(value)
 
 
-def test_nmll_is_the_mean_of_minus_log_of_the_mean_density(case):
+def test_nmll_averages_negative_log_mean_density(case):
     predictive, y = case
     mean, sd = numpy_parts(predictive)
     density = norm.pdf(y.numpy(), mean, sd).mean(axis=0)
@@ -55,7 +55,7 @@ def test_nmll_is_the_mean_of_minus_log_of_the_mean_density(case):
     np.testing.assert_allclose(metrics.log_density(predictive, y), np.log(density), rtol=1e-12)
 
 
-def test_joint_nmll_is_that_of_all_points_at_once(case):
+def test_joint_nmll_uses_the_joint_density_of_points(case):
     predictive, y = case
     mean, sd = numpy_parts(predictive)
     joint = norm.pdf(y.numpy(), mean, sd).prod(axis=1).mean()
@@ -85,7 +85,7 @@ def test_single_precision_samples_are_scored_in_double_precision():
     assert metrics.nmll(Normals(mean, variance), y) == pytest.approx(-np.log(exact).mean(), rel=1e-12)
 
 
-def test_nmll_moment_is_that_of_one_gaussian_with_the_mixtures_first_two_moments(case):
+def test_nmll_moment_scores_the_moment_matched_gaussian(case):
     predictive, y = case
     mean, sd = numpy_parts(predictive)
     first, second = mean.mean(axis=0), (sd**2 + mean**2).mean(axis=0)
@@ -100,7 +100,7 @@ def test_single_gaussian_equals_its_moment_match():
 
 
 @pytest.mark.parametrize("scale", [0.0147, 1.0, 37.5])
-def test_standardised_metrics_are_those_of_everything_divided_by_the_scale(case, scale):
+def test_standardised_metrics_divide_everything_by_the_scale(case, scale):
     predictive, y = case
     smaller = Normals(predictive.mean / scale, predictive.variance / scale**2)
     found, expected = metrics.evaluate(predictive, y, scale), metrics.evaluate(smaller, y / scale, 1.0)
@@ -111,7 +111,7 @@ def test_standardised_metrics_are_those_of_everything_divided_by_the_scale(case,
         assert found[f"coverage_{level}"] == expected[f"coverage_{level}"]
 
 
-def test_rmse_is_of_the_mean_of_the_means(case):
+def test_rmse_uses_the_mean_over_samples(case):
     predictive, y = case
     expected = np.sqrt(np.mean((predictive.mean.numpy().mean(axis=0) - y.numpy()) ** 2))
     assert metrics.evaluate(predictive, y, 4.0)["rmse"] == pytest.approx(expected, rel=1e-12)
@@ -129,7 +129,7 @@ def test_cdf_is_the_integral_of_the_density():
 
 
 @pytest.mark.parametrize(("n_samples", "seed"), [(1, 6), (2, 7), (5, 8)])
-def test_crps_is_the_integral_of_the_squared_distance_of_the_distributions(n_samples, seed):
+def test_crps_equals_integral_of_squared_cdf_distance(n_samples, seed):
     """CRPS = int (F(x) - 1{y <= x})^2 dx."""
     predictive, y = random_case(n_samples, 4, seed)
     mean, sd = numpy_parts(predictive)
@@ -141,7 +141,7 @@ def test_crps_is_the_integral_of_the_squared_distance_of_the_distributions(n_sam
         assert crps(predictive, y)[i].item() == pytest.approx(left + right, abs=1e-8)
 
 
-def test_crps_of_one_gaussian_is_the_closed_form():
+def test_crps_of_one_gaussian_has_closed_form():
     """sd (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi)), z = (y - m) / sd: Gneiting and Raftery 2007, eq. 21."""
     predictive, y = random_case(1, 50, 9)
     (mean,), (sd,) = numpy_parts(predictive)
@@ -151,14 +151,14 @@ def test_crps_of_one_gaussian_is_the_closed_form():
     np.testing.assert_allclose(crps(Normals(*(part.expand(4, 50) for part in predictive)), y), expected)
 
 
-def test_crps_of_point_masses_is_that_of_the_ensemble():
+def test_crps_of_point_masses_is_the_ensemble_crps():
     """With vanishing variances it is the mean of |m_s - y| less half the mean of |m_s - m_t| over all pairs."""
     mean = torch.tensor([[0.0], [1.0], [4.0]], dtype=torch.float64)
     found = crps(Normals(mean, torch.full_like(mean, 1e-18)), torch.tensor([2.0], dtype=torch.float64))
     assert found.item() == pytest.approx((2 + 1 + 2) / 3 - 0.5 * 2 * (1 + 3 + 4) / 9, abs=1e-8)
 
 
-def test_coverage_counts_targets_between_the_quantiles_of_the_mixture():
+def test_coverage_counts_targets_between_mixture_quantiles():
     predictive, y = random_case(3, 40, 10)
     mean, sd = numpy_parts(predictive)
     found = metrics.evaluate(predictive, y, 1.0)
@@ -186,7 +186,7 @@ def test_coverage_of_a_calibrated_predictive_is_nominal():
         assert found[f"coverage_{level}"] == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / n))
 
 
-def test_no_metric_depends_on_the_order_of_samples_or_points():
+def test_metrics_are_invariant_to_sample_and_point_order():
     predictive, y = random_case(5, 8, 12)
     shuffled = Normals(*(part.roll((2, 3), (0, 1)) for part in predictive))
     assert metrics.evaluate(shuffled, y.roll(3), 2.0) == pytest.approx(metrics.evaluate(predictive, y, 2.0), rel=1e-12)

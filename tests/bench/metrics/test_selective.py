@@ -25,7 +25,7 @@ def case(request):
     return random_case(*request.param)
 
 
-def test_metrics_are_scikit_learns_on_the_points_kept(case):
+def test_selective_metrics_equal_sklearn_on_retained_points(case):
     predictive, y = case
     pooled, labels = pool(predictive), y.numpy()
     probabilities = pooled.probabilities.numpy()
@@ -48,7 +48,7 @@ def test_metrics_are_scikit_learns_on_the_points_kept(case):
     assert table["retained"].to_pylist() == 2 * [*RETAINED]
 
 
-def test_points_on_a_par_share_what_is_left():
+def test_points_of_tied_uncertainty_are_retained_fractionally():
     assert most_certain(np.array([3.0, 1.0, 2.0, 2.0, 2.0]), 2).tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3, 1 / 3])
     assert most_certain(np.array([3.0, 1.0, 2.0]), 2).tolist() == [0, 1, 1]
     assert most_certain(np.zeros(4), 3).tolist() == [0.75] * 4
@@ -65,7 +65,7 @@ def test_constant_uncertainty_selects_all_points_equally():
     assert rising["accuracy"].iloc[-1] > rising["accuracy"].iloc[0]
 
 
-def test_the_order_of_the_points_does_not_matter():
+def test_selective_metrics_do_not_depend_on_point_order():
     predictive, y = random_case(60, 3, 4)
     pooled = pool(predictive)
     pooled = pooled._replace(entropy=pooled.entropy.round(decimals=1))
@@ -75,7 +75,7 @@ def test_the_order_of_the_points_does_not_matter():
         assert one[name] == pytest.approx(other[name], rel=1e-12)
 
 
-def test_f1_by_hand():
+def test_f1_score_equals_hand_computation():
     """Class 0: two right, one more predicted. Class 1: one right, one missed. Class 2 never occurs."""
     labels, predicted = np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])
     np.testing.assert_allclose(f1_scores(labels, predicted, np.ones(4), 3), [4 / 5, 2 / 3, np.nan])

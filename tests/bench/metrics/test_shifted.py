@@ -19,7 +19,7 @@ def predictive(seed: int) -> Classes:
     return Classes((2 * torch.randn(3, 40, 4, generator=generator)).log_softmax(-1))
 
 
-def test_the_scores_are_those_of_a_test_part():
+def test_shifted_scores_equal_the_usual_test_metrics():
     one = predictive(0)
     whole = metrics.evaluate(one, Y, 1.0)
     found = scores(one, Y)
@@ -31,7 +31,7 @@ def test_class_of_probability_zero_has_a_finite_nll():
     assert scores(sure, torch.tensor([1]))["nmll"] == 1000
 
 
-def test_every_shift_is_a_row_after_that_of_none():
+def test_table_starts_unshifted_then_lists_every_shift():
     shifted = [(BY_NAME["fog"], 3, predictive(1)), (BY_NAME["rotation"], 15, predictive(2))]
     found = table(predictive(0), iter(shifted), Y)
     assert found.schema == SHIFTS
@@ -40,7 +40,7 @@ def test_every_shift_is_a_row_after_that_of_none():
     assert found["accuracy"].to_pylist() == [scores(predictive(seed), Y)["accuracy"] for seed in range(3)]
 
 
-def test_columns_are_means_over_only_the_corruptions():
+def test_shift_columns_average_only_over_corruptions():
     shifted = [(BY_NAME["fog"], 1, 1), (BY_NAME["snow"], 5, 2), (BY_NAME["rotation"], 180, 3)]
     found = corrupted_means(table(predictive(0), ((one, level, predictive(seed)) for one, level, seed in shifted), Y))
     assert found.keys() == CORRUPTED.keys()
@@ -50,11 +50,11 @@ def test_columns_are_means_over_only_the_corruptions():
         assert math.isfinite(value)
 
 
-def test_images_from_elsewhere_have_the_metrics_of_a_test_part():
+def test_images_from_another_source_get_test_metrics():
     one = predictive(0)
     whole = metrics.evaluate(one, Y, 1.0)
     assert elsewhere(one, Y) == {name: whole[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
-def test_without_corruptions_there_are_no_columns():
+def test_no_corruptions_give_no_shift_columns():
     assert corrupted_means(table(predictive(0), [], Y)) == {}

@@ -63,7 +63,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_error_is_at_most_the_stated_ulps(probes, name):
+def test_elementary_functions_have_stated_ulp_errors(probes, name):
     bound, truth, grids = FUNCTIONS[name]
     x = np.concatenate(grids)
     errors = ulps(apply(probes, f"float_{name}", x), truth(x.astype(np.float64)))
@@ -77,19 +77,19 @@ POWERS = {2: 0.5, 3: 1.3, 8: 5.2, 16: 12.1, -2: 1.5, -16: 14.0, 0.5: 0.5, -0.5: 
 
 
 @pytest.mark.parametrize("exponent", POWERS)
-def test_error_of_powers_is_at_most_the_stated_ulps(probes, exponent):
+def test_powers_have_the_stated_ulp_errors(probes, exponent):
     x = np.linspace(0.5, 2, 1 << 19, dtype=np.float32)
     powers = apply(probes, "float_power", x, extra=(ctypes.c_float(exponent),))
     errors = ulps(powers, x.astype(np.float64) ** np.float64(np.float32(exponent)))
     assert errors.max() <= POWERS[exponent]
 
 
-def test_error_of_tensor_powers_stays_below_0_6_ulp(probes):
+def test_tensor_powers_have_errors_below_0_6_ulp(probes):
     x, y = geometric(0.01, 100), np.random.default_rng(0).uniform(-15, 15, COUNT).astype(np.float32)
     assert ulps(apply(probes, "float_pow", x, y), x.astype(np.float64) ** y.astype(np.float64)).max() <= 0.6
 
 
-def test_turns_have_two_ulps_error(probes):
+def test_sine_and_cosine_have_two_ulps_error(probes):
     turns = even(-0.5, 0.5)
     quarter = np.round(turns.astype(np.float64) * 4)
     rest = 2 * np.pi * (turns - quarter / 4)  # exact reduction: double precision's own would lose the zeros
@@ -111,7 +111,7 @@ TORCH = {
 
 @pytest.mark.parametrize("precision", ["float", "double"])
 @pytest.mark.parametrize("name", [*FUNCTIONS, "abs", "sign", "floor", "round"])
-def test_special_values_equal_torch(probes, name, precision):
+def test_infinities_nan_and_zeros_behave_as_in_torch(probes, name, precision):
     x = torch.tensor(SPECIAL, dtype=getattr(torch, precision))
     if precision == "float" and name in {"sin", "cos"}:
         x = x.clamp(-1e6, 1e6)  # far angles are NaN in float lanes
@@ -123,13 +123,13 @@ def test_special_values_equal_torch(probes, name, precision):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_double_lanes_equal_scipy(probes, name):
+def test_float64_functions_equal_scipy(probes, name):
     _, truth, grids = FUNCTIONS[name]
     x = np.concatenate(grids)[::64].astype(np.float64)
     np.testing.assert_allclose(apply(probes, f"double_{name}", x), truth(x), rtol=2e-13, atol=1e-300)
 
 
-def test_subnormals_are_their_value_or_zero(probes):
+def test_subnormal_inputs_count_as_themselves_or_zero(probes):
     x = np.geomspace(1e-44, 1e-38, 16).astype(np.float32)
     np.testing.assert_allclose(apply(probes, "float_log", x), np.log(x.astype(np.float64)), rtol=1e-6)
     for name in ("expm1", "log1p", "tanh", "sin", "erf"):
@@ -141,7 +141,7 @@ def truth_at_zero(name):
     return 2 / np.sqrt(np.pi) if name == "erf" else 1.0
 
 
-def test_rounding_equals_torch_up_to_halves(probes):
+def test_rounding_equals_torch_except_at_halves(probes):
     x = np.concatenate([np.arange(-512, 512) / 4, geometric(1e5, 1e9)]).astype(np.float32)
     np.testing.assert_array_equal(apply(probes, "float_round", x), torch.from_numpy(x).round().numpy())
     np.testing.assert_array_equal(apply(probes, "float_floor", x), torch.from_numpy(x).floor().numpy())

@@ -45,16 +45,16 @@ def in_other_process(number: int) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment, text=True)
 
 
-def test_folder_is_that_of_the_variable(tmp_path):
+def test_cache_folder_comes_from_the_environment_variable(tmp_path):
     assert cache_folder() == tmp_path / "cache"
 
 
-def test_folder_is_the_users_by_default(monkeypatch):
+def test_cache_folder_is_the_users_by_default(monkeypatch):
     monkeypatch.delenv(CACHE_VARIABLE)
     assert cache_folder().parts[-2:] == ("lockstep-bench", "native")
 
 
-def test_compiled_libraries_are_kept(monkeypatch):
+def test_compiled_libraries_are_cached(monkeypatch):
     assert compiled(SOURCE.format(42)).answer() == 42
     (library,) = stored_libraries()
     monkeypatch.setattr(libraries, "compile_library", None)  # cannot be called
@@ -72,7 +72,7 @@ def replace_by_pipe(library: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [truncate, replace_by_pipe])
-def test_damaged_library_is_compiled_anew(damage):
+def test_damaged_cached_library_is_compiled_again(damage):
     assert in_other_process(5).communicate(timeout=60)[0] == "5\n"
     (library,) = stored_libraries()
     whole = library.read_bytes()
@@ -81,7 +81,7 @@ def test_damaged_library_is_compiled_anew(damage):
     assert [path.read_bytes() for path in stored_libraries()] == [whole]
 
 
-def test_folder_in_the_place_of_a_library_is_reported():
+def test_folder_in_place_of_a_cached_library_is_reported():
     compiled(SOURCE.format(6))
     (library,) = stored_libraries()
     library.unlink()
@@ -91,7 +91,7 @@ def test_folder_in_the_place_of_a_library_is_reported():
     assert f"set {CACHE_VARIABLE}" in reason
 
 
-def test_keys_change_with_source_flags_and_headers(monkeypatch, tmp_path):
+def test_cache_key_depends_on_source_flags_and_headers(monkeypatch, tmp_path):
     compiled(SOURCE.format(1))
     compiled(SOURCE.format(2))
     assert len(stored_libraries()) == 2
@@ -107,20 +107,20 @@ def test_keys_change_with_source_flags_and_headers(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("script", ["echo 'error: out of order' >&2; exit 1", "kill -9 $$", "true"])
-def test_failing_compiler_leaves_nothing(use_compiler, script):
+def test_failing_compiler_leaves_no_cached_file(use_compiler, script):
     use_compiler(script)
     assert "could not compile a training loop" in reason_of(1)
     assert stored_libraries() == []
 
 
-def test_broken_library_is_reported(monkeypatch, tmp_path):
+def test_library_that_cannot_be_loaded_is_reported(monkeypatch, tmp_path):
     broken = tmp_path / "broken.so"
     broken.write_bytes(b"not a library")
     monkeypatch.setattr(libraries, "compile_library", lambda source, folder: broken)
     assert "cannot be loaded" in reason_of(7)
 
 
-def test_processes_compile_the_same_source_once(tmp_path, monkeypatch):
+def test_concurrent_processes_compile_a_source_only_once(tmp_path, monkeypatch):
     calls, script = tmp_path / "calls", tmp_path / "compiler"
     script.write_text(f'#!/bin/sh\ncase "$*" in *loop.cpp*) echo called >> {calls};; esac\nexec c++ "$@"\n')
     script.chmod(0o755)
@@ -131,7 +131,7 @@ def test_processes_compile_the_same_source_once(tmp_path, monkeypatch):
     assert calls.read_text() == "called\n"
 
 
-def test_loops_are_compiled_on_a_disk_without_locks(monkeypatch):
+def test_loops_compile_on_a_disk_without_file_locks(monkeypatch):
     def acquire(*arguments, **options):
         raise NotImplementedError("no flock")
 
@@ -163,7 +163,7 @@ def too_long(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("obstruct", [beneath_a_file, link_to_nowhere, link_to_itself, no_permission, too_long])
-def test_folder_that_cannot_be_made_is_named(folder, monkeypatch, obstruct):
+def test_error_names_a_cache_folder_that_cannot_be_made(folder, monkeypatch, obstruct):
     monkeypatch.setenv(CACHE_VARIABLE, str(folder))  # restores what `too_long` changes
     obstruct(folder)
     reason = reason_of(1)
@@ -172,7 +172,7 @@ def test_folder_that_cannot_be_made_is_named(folder, monkeypatch, obstruct):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no disk that is always full")
-def test_full_disk_is_named(folder, monkeypatch):
+def test_error_names_a_full_disk(folder, monkeypatch):
     def fill(source, scratch):
         with open("/dev/full", "w") as file:
             file.write(source)
@@ -183,7 +183,7 @@ def test_full_disk_is_named(folder, monkeypatch):
     assert f"{folder}, cannot be written: No space left on device" in first
 
 
-def test_read_only_disk_is_read(monkeypatch):
+def test_cached_libraries_load_from_a_read_only_disk(monkeypatch):
     def refuse(*arguments, **options):
         raise OSError(30, "Read-only file system")
 
@@ -194,7 +194,7 @@ def test_read_only_disk_is_read(monkeypatch):
     assert "cannot be written: Read-only file system" in reason_of(2)
 
 
-def test_folder_is_accessible_only_to_the_user(folder, monkeypatch):
+def test_cache_folder_is_accessible_only_to_the_user(folder, monkeypatch):
     before = os.umask(0)
     try:
         compiled(SOURCE.format(1))
@@ -204,7 +204,7 @@ def test_folder_is_accessible_only_to_the_user(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o777, 0o707, 0o720, 0o2775, 0o1777])
-def test_folder_that_others_may_write_is_refused(folder, mode):
+def test_cache_folder_writable_by_others_is_refused(folder, mode):
     folder.mkdir()
     folder.chmod(mode)
     reason = reason_of(1)
@@ -215,13 +215,13 @@ def test_folder_that_others_may_write_is_refused(folder, mode):
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o750, 0o755])
-def test_folder_that_others_may_only_read_is_used(folder, mode):
+def test_cache_folder_readable_by_others_is_used(folder, mode):
     folder.mkdir()
     folder.chmod(mode)
     assert compiled(SOURCE.format(1)).answer() == 1
 
 
-def test_default_folder_of_an_earlier_version_is_closed(monkeypatch, tmp_path):
+def test_default_cache_folder_loses_group_write_permission(monkeypatch, tmp_path):
     monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setattr(library_cache, "user_cache_path", lambda name: tmp_path / name)
     folder = tmp_path / "lockstep-bench" / "native"
@@ -231,21 +231,21 @@ def test_default_folder_of_an_earlier_version_is_closed(monkeypatch, tmp_path):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_link_to_an_own_folder_is_followed(folder, tmp_path):
+def test_symbolic_link_to_an_own_folder_is_followed(folder, tmp_path):
     (tmp_path / "scratch").mkdir(0o700)
     folder.symlink_to(tmp_path / "scratch")
     assert compiled(SOURCE.format(1)).answer() == 1
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
-def test_folder_of_another_user_is_refused(folder, monkeypatch, mode):
+def test_cache_folder_of_another_user_is_refused(folder, monkeypatch, mode):
     folder.mkdir()
     folder.chmod(mode)
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     assert f"{folder}, belongs to another user" in reason_of(1)
 
 
-def test_library_of_another_user_is_compiled_anew(monkeypatch):
+def test_cached_library_of_another_user_is_recompiled(monkeypatch):
     compiled(SOURCE.format(1))
     (library,) = stored_libraries()
     monkeypatch.setattr(library_cache, "_is_own", lambda path: path.suffix != ".so")
@@ -267,7 +267,7 @@ def grow(folder: Path, *ages: float) -> list[Path]:
     return paths
 
 
-def test_libraries_used_longest_ago_go_first(folder, monkeypatch):
+def test_least_recently_used_libraries_are_deleted_first(folder, monkeypatch):
     paths = grow(folder, 1, 3, 2, 0)
     compiled(SOURCE.format(1))
     new = next(path for path in stored_libraries() if path not in paths)
@@ -277,7 +277,7 @@ def test_libraries_used_longest_ago_go_first(folder, monkeypatch):
     assert new.exists()
 
 
-def test_use_updates_a_librarys_time(folder, monkeypatch):
+def test_loading_a_library_updates_its_time_of_use(folder, monkeypatch):
     compiled(SOURCE.format(1))
     (library,) = stored_libraries()
     os.utime(library, (OLD, OLD))
@@ -288,7 +288,7 @@ def test_use_updates_a_librarys_time(folder, monkeypatch):
     assert len(stored_libraries()) == 2
 
 
-def test_loaded_library_survives_its_removal(monkeypatch):
+def test_loaded_library_works_after_its_file_is_deleted(monkeypatch):
     loaded = compiled(SOURCE.format(1))
     (library,) = stored_libraries()
     os.utime(library, (OLD, OLD))
@@ -300,7 +300,7 @@ def test_loaded_library_survives_its_removal(monkeypatch):
     assert compiled(SOURCE.format(1)).answer() == 1
 
 
-def test_folders_of_killed_compilers_are_removed(folder):
+def test_leftover_folders_of_killed_compilers_are_removed(folder):
     folder.mkdir(mode=0o700)
     for name, age in (("tmpold", OLD), ("tmpyoung", time.time())):
         (folder / name).mkdir()
@@ -310,7 +310,7 @@ def test_folders_of_killed_compilers_are_removed(folder):
     assert [path.name for path in stored_libraries() if path.is_dir()] == ["tmpyoung"]
 
 
-def test_other_files_in_the_folder_are_left_alone(folder, monkeypatch):
+def test_other_files_in_the_cache_folder_are_kept(folder, monkeypatch):
     monkeypatch.setattr(library_cache, "MOST_BYTES", 0)
     folder.mkdir(mode=0o700)
     for name in ("libm.so", "tmpfile", "notes.txt"):
@@ -322,7 +322,7 @@ def test_other_files_in_the_folder_are_left_alone(folder, monkeypatch):
     assert {path.name for path in stored_libraries()} > {"libm.so", "tmpfile", "notes.txt", "tmpown"}
 
 
-def test_what_cannot_be_removed_loses_nothing(folder, monkeypatch):
+def test_failed_deletion_from_the_cache_raises_no_error(folder, monkeypatch):
     def refuse(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 

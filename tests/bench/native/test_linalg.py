@@ -113,7 +113,7 @@ def symmetric(values, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("sizes", PRODUCTS, ids=str)
-def test_products_of_any_strides_equal_numpys(library, sizes, kind):
+def test_matrix_products_of_any_strides_equal_numpy(library, sizes, kind):
     m, k, n, _, sak, _, sbn = sizes
     a = numbers(m, k) if sak == 1 else transposed(numbers(k, m))
     b = numbers(k, n, seed=1) if sbn == 1 else transposed(numbers(n, k, seed=1))
@@ -123,7 +123,7 @@ def test_products_of_any_strides_equal_numpys(library, sizes, kind):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_product_is_added_where_asked(library, kind):
+def test_matrix_product_can_be_added_to_a_matrix(library, kind):
     m, k, n = PRODUCTS[-1][:3]
     c, a, b = numbers(m, n), numbers(k, m, seed=1), numbers(n, k, seed=2)
     total = library.call(name_of("matmul_add", PRODUCTS[-1]), [c], a, b, kind=kind)
@@ -132,7 +132,7 @@ def test_a_product_is_added_where_asked(library, kind):
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("sizes", GRAMS, ids=str)
-def test_gram_matrices_equal_numpys_and_are_symmetric(library, sizes, kind):
+def test_gram_matrices_equal_numpy_and_are_symmetric(library, sizes, kind):
     m, k, _, sak = sizes
     a = numbers(m, k) if sak == 1 else transposed(numbers(k, m))
     product = library.call(name_of("gram", sizes), [(m, m)], a if sak == 1 else transposed(a), kind=kind)
@@ -148,7 +148,7 @@ def inverse(library, matrices, kind="F"):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("condition", [1, 1e4])
 @pytest.mark.parametrize("size", [1, 2, 10])
-def test_inverses_have_the_errors_of_lapacks(library, size, condition, kind):
+def test_inverses_are_as_accurate_as_lapack(library, size, condition, kind):
     a = orthogonal(size) * np.geomspace(1, 1 / condition, size) @ orthogonal(size, seed=1)
     a = a.astype(TYPES[kind]).astype(np.float64)
     exact = np.linalg.inv(a)
@@ -156,7 +156,7 @@ def test_inverses_have_the_errors_of_lapacks(library, size, condition, kind):
     assert error <= 20 * epsilon(kind) * (condition if size > 1 else 1) ** 2
 
 
-def test_each_lane_chooses_its_own_pivots(library):
+def test_each_stacked_matrix_uses_its_own_pivots(library):
     size = 10
     tiny = 1e-6 * numbers(size, size)
     order = np.array([np.random.default_rng(lane).permutation(size) for lane in range(LANES)])
@@ -206,7 +206,7 @@ def test_triangular_systems_are_solved(library, triangle, kind):
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("sizes", [(1, 1), (5, 5), (40, 4)], ids=str)
-def test_qr_has_the_signs_of_lapack(library, sizes, kind):
+def test_qr_decomposition_has_the_signs_of_lapack(library, sizes, kind):
     m, n = sizes
     a = numbers(m, n)
     a[2] = np.triu(a[2])  # whose first column needs no reflection
@@ -216,7 +216,7 @@ def test_qr_has_the_signs_of_lapack(library, sizes, kind):
     np.testing.assert_allclose(r, expected.R, atol=200 * epsilon(kind))
 
 
-def test_qr_holds_for_any_scale(library):
+def test_qr_decomposition_is_accurate_at_any_scale(library):
     a = numbers(40, 4)
     for scale in (1e-25, 1e25):
         q, r = library.call("qr_40_4", [(40, 4), (4, 4)], scale * a)
@@ -242,7 +242,7 @@ def assert_are_top_eigenpairs(values, vectors, matrices, kind="F"):
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize(("n", "k"), PAIRS)
-def test_top_eigenpairs_equal_those_of_numpy(library, n, k, kind):
+def test_leading_eigenpairs_equal_numpy(library, n, k, kind):
     a = numbers(n, n)
     a = (a + transposed(a)) / 2
     values, vectors = eigenpairs(library, a, k, kind)
@@ -250,7 +250,7 @@ def test_top_eigenpairs_equal_those_of_numpy(library, n, k, kind):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_gram_matrices_of_low_rank_have_eigenpairs(library, kind):
+def test_eigenpairs_of_low_rank_gram_matrices_are_correct(library, kind):
     for rank in (1, 2, 5, 30):
         root = numbers(41, rank, seed=rank)
         a = root @ transposed(root)
@@ -271,7 +271,7 @@ SPECTRA = {
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("spectrum", SPECTRA)
-def test_clusters_of_eigenvalues_have_orthonormal_eigenvectors(library, spectrum, kind):
+def test_clustered_eigenvalues_have_orthonormal_eigenvectors(library, spectrum, kind):
     a = symmetric(SPECTRA[spectrum])
     values, vectors = eigenpairs(library, a, 10, kind)
     assert_are_top_eigenpairs(values, vectors, a, kind)
@@ -298,7 +298,7 @@ def test_structured_matrices_have_orthonormal_eigenvectors(library, special, kin
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_eigenpairs_hold_for_any_scale(library, scale):
+def test_eigenpairs_are_accurate_at_any_scale(library, scale):
     root = numbers(41, 60)
     a = root @ transposed(root)
     a = (scale * a).astype(np.float32).astype(np.float64)
@@ -306,7 +306,7 @@ def test_eigenpairs_hold_for_any_scale(library, scale):
     assert_are_top_eigenpairs(values / scale, vectors, a / scale)
 
 
-def test_matrix_that_is_not_finite_leaves_others_unchanged(library):
+def test_nonfinite_matrix_does_not_affect_other_stacked_ones(library):
     a = symmetric(np.arange(41.0))
     broken = a.copy()
     broken[3, 5, 2] = np.nan
@@ -321,7 +321,7 @@ def test_matrix_that_is_not_finite_leaves_others_unchanged(library):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_bits_do_not_depend_on_the_lane(library, kind):
+def test_linear_algebra_bits_do_not_depend_on_the_lane(library, kind):
     def in_order(order):
         square, definite, rows = numbers(10, 10)[order], symmetric(np.arange(1, 11))[order], numbers(41, 401)[order]
         yield library.call(name_of("matmul", PRODUCTS[0]), [(10, 50)], numbers(10, 6)[order], numbers(6, 50)[order])

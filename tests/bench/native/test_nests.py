@@ -162,7 +162,7 @@ class Graph:
 
 
 @pytest.mark.parametrize("seed", range(N_LOOPS))
-def test_random_graphs_equal_torch(run_update, seed):
+def test_compiled_random_graphs_equal_torch(run_update, seed):
     generator = torch.Generator().manual_seed(seed)
     inputs = [torch.randn(R, *shape, generator=generator) for shape in SHAPES]
     constants = [torch.randn(shape, generator=generator) for shape in ((3, 4), ())]
@@ -179,7 +179,7 @@ def test_random_graphs_equal_torch(run_update, seed):
 
 
 @pytest.mark.parametrize("seed", range(N_LOOPS))
-def test_random_states_equal_torch(run_updates, seed):
+def test_compiled_random_state_updates_equal_torch(run_updates, seed):
     """Leaves change places, appear twice, stay, or are parts, views and constants, in calls of several updates."""
     generator = torch.Generator().manual_seed(seed)
     shapes = [shape for shape in SHAPES for _ in range(2)]
@@ -204,7 +204,7 @@ def test_random_states_equal_torch(run_updates, seed):
         torch.testing.assert_close(outcome, torch.stack(wanted), rtol=1e-3, atol=1e-4)
 
 
-def test_zeros_do_not_overwrite_earlier_parts(run_update):
+def test_zero_initialisation_keeps_already_computed_parts(run_update):
     """The first part is computed before the zeros that will hold both parts, the second part after them."""
 
     def function(part: Tensor, other: Tensor) -> list[Tensor]:

@@ -371,13 +371,13 @@ def runs(run_update):
 
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group, cases in GROUPS.items() for name in cases])
-def test_native_operator_equals_torch(runs, group, name):
+def test_each_compiled_operator_equals_torch(runs, group, name):
     place = list(GROUPS[group]).index(name)
     outcome, expected = (getattr(runs[group], kind)[place] for kind in ("outcomes", "expected"))
     torch.testing.assert_close(outcome, expected, rtol=1e-5, atol=2e-6, equal_nan=True)
 
 
-def test_softmax_of_finite_numbers_keeps_its_bits(run_update):
+def test_handling_of_infinities_does_not_change_finite_softmax(run_update):
     """Softmax as it was before it treated infinite numbers as torch does."""
 
     def earlier(a):
@@ -397,7 +397,7 @@ def test_softmax_of_finite_numbers_keeps_its_bits(run_update):
             assert torch.equal(result, same)
 
 
-def test_every_native_operator_is_compared(runs):
+def test_every_compiled_operator_is_tested(runs):
     seen = set[object]().union(*(run.seen for run in runs.values()))
     forms = {*ELEMENTWISE, *COMPARE, *VIEWS, *RULES, *COPIES, *SHAPE_ONLY}
     assert {str(form) for form in forms - seen} <= REPLACED

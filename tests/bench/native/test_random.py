@@ -33,7 +33,7 @@ def normals_of(words, dtype):
     return pairs.reshape(*words.shape[:-1], -1)
 
 
-def test_words_and_state_equal_numpy(probes):
+def test_random_words_and_generator_state_equal_numpy(probes):
     bit_generators = generators()
     state, words = states(bit_generators), np.empty((1000, LANES), dtype=np.uint64)
     probes.words(pointer(state), pointer(words), 1000)
@@ -43,7 +43,7 @@ def test_words_and_state_equal_numpy(probes):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-6), (np.float64, 1e-14)])
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
-def test_normals_follow_their_definition(probes, dtype, tolerance, count):
+def test_normal_draws_follow_the_box_muller_definition(probes, dtype, tolerance, count):
     calls, bit_generators = 200, generators()
     state, numbers = states(bit_generators), np.empty((calls, count, LANES), dtype=dtype)
     draw = probes.float_normals if dtype is np.float32 else probes.double_normals
@@ -57,7 +57,7 @@ def test_normals_follow_their_definition(probes, dtype, tolerance, count):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float64, 1e-14)])
 @pytest.mark.parametrize("length", [1, 7, 64])
-def test_lanes_continue_a_random_stream(probes, dtype, tolerance, length):
+def test_compiled_loops_continue_a_random_stream(probes, dtype, tolerance, length):
     stream = RandomStream(range(LANES), length, dtype, torch.device("cpu"))
     next(stream)
     state, numbers = stream.states(), torch.empty(50, length, LANES, dtype=dtype)

@@ -6,12 +6,12 @@ from torch import Tensor
 from lockstep_bench.bench.native.source import chains
 
 
-def test_moved_leaves_exchange_memory_in_order():
+def test_states_that_move_exchange_memory_in_order():
     assert chains([1, 2, None, 3]) == [[2, 1, 0]]
     assert chains([0, None, None]) == [[1], [2]]
 
 
-def test_window_of_iterates_equals_torch(run_updates):
+def test_compiled_window_of_iterates_equals_torch(run_updates):
     """The oldest of three iterates leaves a window, as in SWAG, in calls of other lengths than the window's."""
 
     def function(weights: Tensor, *window: Tensor) -> list[Tensor]:
@@ -27,7 +27,7 @@ def test_window_of_iterates_equals_torch(run_updates):
         torch.testing.assert_close(outcome, wanted)
 
 
-def test_matrix_times_its_transpose_equals_torch(run_update):
+def test_compiled_matrix_times_transpose_equals_torch(run_update):
     def function(matrix: Tensor) -> list[Tensor]:
         return [matrix @ matrix.mT, matrix.mT @ matrix]
 

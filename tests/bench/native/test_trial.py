@@ -31,7 +31,7 @@ def compiler_with(use_compiler, tmp_path):
     return use
 
 
-def test_working_compiler_is_accepted(compiler_with, empty_cache):
+def test_compiler_passing_the_trial_is_accepted(compiler_with, empty_cache):
     compiler_with("")
     assert obstacle() is None
     assert lanes() in (4, 8, 16)
@@ -48,7 +48,7 @@ TRAPS = {
 
 
 @pytest.mark.parametrize("place", TRAPS)
-def test_crash_is_named_and_kills_nobody(compiler_with, empty_cache, place):
+def test_crash_of_trial_code_is_reported_without_crashing(compiler_with, empty_cache, place):
     path = compiler_with(TRAPS[place])
     assert obstacle().startswith(f"a trial of loops that {path} has compiled was killed by signal ")
     assert obstacle().endswith(": this machine cannot run them; name another compiler in the variable CXX")
@@ -57,7 +57,7 @@ def test_crash_is_named_and_kills_nobody(compiler_with, empty_cache, place):
     assert list(empty_cache.iterdir()) == []
 
 
-def test_trial_runs_once_for_a_compiler(compiler_with, monkeypatch):
+def test_trial_runs_only_once_per_compiler(compiler_with, monkeypatch):
     compiler_with("")
     runs = []
     run_apart = trial.run_apart
@@ -68,7 +68,7 @@ def test_trial_runs_once_for_a_compiler(compiler_with, monkeypatch):
     assert runs == [None]
 
 
-def test_failed_trial_is_not_remembered_by_the_cache(compiler_with):
+def test_failed_trial_is_repeated_in_the_next_process(compiler_with):
     compiler_with(TRAPS["at load"])
     assert obstacle()
     compiler_with("")
@@ -77,7 +77,7 @@ def test_failed_trial_is_not_remembered_by_the_cache(compiler_with):
     assert obstacle() is None
 
 
-def test_trial_that_never_ends_is_killed(compiler_with, monkeypatch):
+def test_endless_trial_is_killed(compiler_with, monkeypatch):
     monkeypatch.setattr(trial, "SECONDS", 1)
     path = compiler_with("static struct Loop { Loop() { for (volatile int i = 0;; i = 0) {} } } at_load;")
     assert obstacle() == (
@@ -87,7 +87,7 @@ def test_trial_that_never_ends_is_killed(compiler_with, monkeypatch):
 
 
 @pytest.mark.parametrize("script", ["echo no library >", "cp /bin/sh", "cp {trial_alone}"])
-def test_what_is_no_library_of_loops_is_refused(use_compiler, tmp_path, script):
+def test_compiler_output_without_loops_is_refused(use_compiler, tmp_path, script):
     (tmp_path / "data").write_text("")
     output = 'while [ "$1" != -o ] && [ $# -gt 0 ]; do shift; done; [ $# -gt 0 ] || exit 0'
     path = use_compiler(f'{output}\n{script.format(trial_alone=tmp_path / "data")} "$2"')
@@ -96,12 +96,12 @@ def test_what_is_no_library_of_loops_is_refused(use_compiler, tmp_path, script):
     assert str(tmp_path / "cache") not in obstacle()  # a folder that is another at every try
 
 
-def test_program_that_is_no_compiler_is_named(monkeypatch):
+def test_error_names_a_program_that_is_no_compiler(monkeypatch):
     monkeypatch.setenv("CXX", sys.executable)  # takes no flags of a compiler
     assert obstacle().startswith(f"{sys.executable} could not compile a training loop")
 
 
-def test_missing_compiler_is_looked_for_once(monkeypatch):
+def test_missing_compiler_is_searched_only_once(monkeypatch):
     monkeypatch.setenv("CXX", "g+++")
     assert obstacle().startswith("no C++ compiler was found; looked for g+++. ")
     monkeypatch.setattr(libraries, "target", None)  # cannot be called

@@ -19,7 +19,7 @@ def gaussian(seed: int, rank: int = DIM) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("rank", [2, DIM], ids=["singular", "regular"])
 @pytest.mark.parametrize("swapped", [False, True])
-def test_the_wasserstein_distance_equals_the_matrix_square_root_formula(rank, swapped):
+def test_wasserstein_distance_equals_matrix_square_root_formula(rank, swapped):
     (mean, covariance), (other_mean, other) = gaussian(0, rank), gaussian(1)
     # SciPy's root is of the matrix that is regular, in whichever order W2 is written.
     middle = scipy.linalg.sqrtm(other)
@@ -30,7 +30,7 @@ def test_the_wasserstein_distance_equals_the_matrix_square_root_formula(rank, sw
     assert ours == pytest.approx(np.sqrt(square) / DIM, rel=1e-6)
 
 
-def test_the_wasserstein_distance_of_commuting_covariances_is_that_of_the_deviations():
+def test_commuting_covariances_give_distance_of_standard_deviations():
     mean, other_mean, sd, other_sd = np.random.default_rng(2).uniform(1, 2, (4, DIM))
     wanted = np.sqrt(np.sum((mean - other_mean) ** 2 + (sd - other_sd) ** 2)) / DIM
     assert GaussianTarget(mean, np.diag(sd**2)).scaled_wasserstein(other_mean, np.diag(other_sd**2)) == pytest.approx(
@@ -53,7 +53,7 @@ def released_wasserstein(mean: np.ndarray, covariance: np.ndarray, target: Gauss
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e3, 1e6])
-def test_single_wasserstein_equals_the_released_computation(condition):
+def test_float32_wasserstein_equals_the_papers_released_code(condition):
     half = gaussian(7)[1]
     vectors = np.linalg.eigh(half)[1]
     covariance = (vectors * np.geomspace(1, 1 / condition, DIM)) @ vectors.T
@@ -64,7 +64,7 @@ def test_single_wasserstein_equals_the_released_computation(condition):
         assert ours == pytest.approx(target.scaled_wasserstein(mean, covariance), rel=1e-4)
 
 
-def test_single_wasserstein_counts_small_variances_as_distance():
+def test_float32_wasserstein_overstates_distance_of_small_variances():
     # One variance is 1e-6 of the other: both roots drop it, so that W^2 is twice that variance instead of zero.
     target = GaussianTarget(np.zeros(2), np.diag([1.0, 1e-6]))
     itself = target.mean, target.covariance
@@ -72,7 +72,7 @@ def test_single_wasserstein_counts_small_variances_as_distance():
     assert target.scaled_wasserstein_single(*itself) == pytest.approx(np.sqrt(2e-6) / 2, rel=0.1)
 
 
-def test_weights_apart_are_compared_only_by_their_mean():
+def test_weights_without_covariance_are_compared_only_by_mean():
     (mean, covariance), (other_mean, other) = gaussian(0), gaussian(1)
     apart, without = GaussianTarget(mean, covariance, n_apart=1), GaussianTarget(mean[:-1], covariance[:-1, :-1])
     assert apart.relative_mean(other_mean) == relative_distance(other_mean, mean)
@@ -83,13 +83,13 @@ def test_weights_apart_are_compared_only_by_their_mean():
         )
 
 
-def test_kl_equals_that_of_torch():
+def test_kl_divergence_equals_that_of_torch():
     one, other = gaussian(3), gaussian(4)
     wanted = kl_divergence(*(MultivariateNormal(torch.tensor(m), torch.tensor(c)) for m, c in (one, other)))
     assert GaussianTarget(*other).kl(*one) == pytest.approx(wanted.item())
 
 
-def test_kl_is_infinite_for_a_point_mass_and_for_a_singular_truth():
+def test_kl_is_infinite_for_singular_covariances():
     mean, covariance = gaussian(5)
     assert GaussianTarget(mean, covariance).kl(mean, np.zeros((DIM, DIM))) == np.inf
     assert GaussianTarget(mean, np.zeros((DIM, DIM))).kl(mean, covariance) == np.inf
@@ -103,12 +103,12 @@ def test_distances_are_zero_for_the_true_posterior():
     assert target.scaled_wasserstein(*itself) == pytest.approx(0, abs=1e-6)
 
 
-def test_a_relative_distance_is_frobenius_over_frobenius():
+def test_relative_distance_is_a_ratio_of_frobenius_norms():
     assert relative_distance(np.array([[3.0, 0.0], [0.0, 8.0]]), np.array([[0.0, 0.0], [0.0, 4.0]])) == 5 / 4
 
 
 @pytest.mark.parametrize("rank", [2, DIM])
-def test_draws_have_the_expected_sampling_noise(rank):
+def test_sampling_noise_formula_matches_simulated_covariances(rank):
     mean, covariance = gaussian(3, rank)
     generator = np.random.default_rng(0)
     squares = [

@@ -41,7 +41,7 @@ def source(n_features: int, model: Model) -> Source:
     )
 
 
-def test_linear_regression_is_solved_as_ridge_regression_and_its_draws_have_its_moments():
+def test_linear_posterior_equals_ridge_and_draws_match_moments():
     part = regression()
     truth = exact(part, seed=0)
     augmented = np.concatenate([part.x * 2.0**0.5, 0.5**0.5 * np.eye(3)])
@@ -53,7 +53,7 @@ def test_linear_regression_is_solved_as_ridge_regression_and_its_draws_have_its_
     np.testing.assert_allclose(np.cov(truth.draws.T), truth.covariance, atol=0.15 * truth.covariance.max())
 
 
-def test_posterior_with_a_bias_is_that_of_bayesian_ridge():
+def test_posterior_with_bias_equals_bayesian_ridge():
     generator = np.random.default_rng(0)
     x, y = generator.uniform(2, 5, (40, 3)), 7 + generator.standard_normal(40)
     rows = np.arange(0, 40, 2)
@@ -68,7 +68,7 @@ def test_posterior_with_a_bias_is_that_of_bayesian_ridge():
     np.testing.assert_allclose(truth.covariance[-1, :-1], 0, atol=1e-12)
 
 
-def test_the_grid_agrees_with_adaptive_quadrature():
+def test_grid_posterior_agrees_with_adaptive_quadrature():
     part = classification()
     truth = grid(part, seed=0)
 
@@ -91,7 +91,7 @@ def test_the_grid_agrees_with_adaptive_quadrature():
     np.testing.assert_allclose(np.cov(truth.draws.T), truth.covariance, atol=0.15 * truth.covariance.max())
 
 
-def test_the_precisions_of_maximal_evidence_are_a_fixed_point_of_mackays_equations():
+def test_maximum_evidence_precisions_solve_mackays_equations():
     generator = np.random.default_rng(1)
     x = generator.standard_normal((400, 4))
     y = x @ [1.0, -2.0, 0.5, 1.5] + 0.5 * generator.standard_normal(400)
@@ -105,7 +105,7 @@ def test_the_precisions_of_maximal_evidence_are_a_fixed_point_of_mackays_equatio
 
 
 @pytest.mark.parametrize("standardise", [False, True])
-def test_a_linear_part_has_its_own_rows_units(standardise):
+def test_each_half_of_the_data_is_standardised_separately(standardise):
     generator = np.random.default_rng(2)
     x, y = 3 + 2 * generator.standard_normal((40, 2)), 7 + generator.standard_normal(40)
     rows = np.arange(25)

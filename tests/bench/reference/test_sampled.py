@@ -51,7 +51,7 @@ class Chains:
         return nuts.Draws(weights, flags, 0.8 + flags, 7 + flags, max_tree_depth=10, seconds=1.5)
 
 
-def test_nuts_and_the_grid_agree_on_logistic_regression():
+def test_nuts_agrees_with_grid_on_logistic_regression():
     pytest.importorskip("numpyro")
     ours = part()
     exactly, found = grid(ours, 0), sampled(ours, "any", 0, ours.x[:0], silent)
@@ -63,7 +63,7 @@ def test_nuts_and_the_grid_agree_on_logistic_regression():
     np.testing.assert_allclose(found.covariance, exactly.covariance, atol=spread * exactly.covariance.max())
 
 
-def test_a_truth_is_computed_once_and_read_back_as_it_was(monkeypatch):
+def test_sampled_posterior_is_computed_once_and_cached(monkeypatch):
     chains = Chains(monkeypatch)
     first, second = (sampled(part(), "any", 0, np.empty((0, 2)), silent) for _ in range(2))
     assert chains.calls == 1
@@ -74,7 +74,7 @@ def test_a_truth_is_computed_once_and_read_back_as_it_was(monkeypatch):
     assert names <= set(first.facts)
 
 
-def test_other_data_another_prior_or_another_seed_is_another_truth(monkeypatch):
+def test_cached_posterior_depends_on_data_prior_and_seed(monkeypatch):
     chains = Chains(monkeypatch)
     none = np.empty((0, 2))
     for one, seed in ((part(), 0), (part(1), 0), (part()._replace(prior_precision=0.6), 0), (part(), 1)):
@@ -93,7 +93,7 @@ def test_unconverged_chains_raise_without_sampling_again(monkeypatch):
     assert chains.calls == 1
 
 
-def test_a_networks_chains_may_differ_in_weights_that_are_the_same_function(monkeypatch):
+def test_network_chains_may_differ_by_permuted_weights(monkeypatch):
     """Swapping two hidden units is another mode of the weights and no other function."""
     ours = network_part()
 

@@ -53,13 +53,13 @@ def test_empty_folder_gives_no_notes(tmp_path):
     assert notes_on_earlier_rows(Results(tmp_path).rows(), [], None) == []
 
 
-def test_equal_provenance_gives_no_notes(stored):
+def test_rows_of_equal_provenance_give_no_notes(stored):
     rows = stored(row(), row(replace(CELL, split=1)), row(search_space=None))
     assert len(rows) == 3
     assert notes_on_earlier_rows(rows, [CELL], None) == []
 
 
-def test_other_data_are_refused(stored):
+def test_results_folder_with_different_data_is_refused(stored):
     rows = stored(row(), row(replace(CELL, split=1), data_sha256="f" * 64), row(data_sha256=None))
     with pytest.raises(
         InvalidRequest, match=r"1 cells of diabetes \(SHA-256 ffffffffffff; here [0-9a-f]{12}\).*--fresh.*--out"
@@ -67,21 +67,21 @@ def test_other_data_are_refused(stored):
         notes_on_earlier_rows(rows, [CELL], None)
 
 
-def test_other_splits_and_tasks_are_refused(stored):
+def test_results_folder_with_different_splits_is_refused(stored):
     with pytest.raises(InvalidRequest, match="1 cells of diabetes on other training and test rows"):
         notes_on_earlier_rows(stored(row(), row(split_sha256="f" * 64)), [CELL], None)
     with pytest.raises(InvalidRequest, match="cells of diabetes as a binary task"):
         notes_on_earlier_rows(stored(row(task="binary")), [CELL], None)
 
 
-def test_other_code_revisions_are_noted(stored):
+def test_rows_of_other_code_revisions_are_noted(stored):
     rows = stored(row(), row(code_revision="a" * 40, code_dirty=False), row(code_revision="b" * 40, code_dirty=True))
     first, last = notes_on_earlier_rows(rows, [CELL], None)
     assert "1 of aaaaaaaaaaaa, 1 of bbbbbbbbbbbb with uncommitted changes; this is " in first
     assert "--fresh" in last
 
 
-def test_equal_identity_outweighs_another_revision(stored):
+def test_equal_code_identity_outweighs_a_different_commit(stored):
     same = identity_of(CELL.suite, CELL.dataset, CELL.method)
     other = {"code_revision": "a" * 40, "code_dirty": True}
     assert notes_on_earlier_rows(stored(row(**other, code_identity=same)), [CELL], None) == []
@@ -89,13 +89,13 @@ def test_equal_identity_outweighs_another_revision(stored):
     assert "cells of another code revision: 1 of " in first
 
 
-def test_other_protocols_are_noted(stored):
+def test_rows_of_other_protocols_are_noted(stored):
     other = replace(CELL, protocol=Protocol(epochs=3))
     first, _ = notes_on_earlier_rows(stored(row(), row(other)), [CELL], None)
     assert f"1 of paper@{other.protocol.hash}; this is {CELL.protocol.hash}" in first
 
 
-def test_other_search_spaces_are_noted(stored):
+def test_rows_of_other_search_spaces_are_noted(stored):
     space = json.loads(space_of_cell(CELL))
     name = next(iter(space))
     changed = space | {name: space[name] | {"attributes": space[name]["attributes"] | {"high": 12345.0}}}
@@ -106,7 +106,7 @@ def test_other_search_spaces_are_noted(stored):
     assert "map on diabetes (1)" in first
 
 
-def test_each_split_of_an_own_table_has_a_search_space_of_its_own(stored, tmp_path):
+def test_search_spaces_of_user_tables_may_differ_by_split(stored, tmp_path):
     path = tmp_path / "houses.csv"
     pd.DataFrame({"area": range(40), "price": [number**2 for number in range(40)]}).to_csv(path, index=False)
     cell = replace(CELL, suite="own", dataset="houses")
@@ -120,11 +120,11 @@ def test_each_split_of_an_own_table_has_a_search_space_of_its_own(stored, tmp_pa
 
 
 @pytest.mark.parametrize("other", [{"suite": "toy"}, {"dataset": "wdbc"}, {"preset": "quick"}])
-def test_other_boards_give_no_notes(stored, other):
+def test_unrelated_rows_give_no_notes(stored, other):
     assert notes_on_earlier_rows(stored(row(replace(CELL, **other), code_revision="a" * 40)), [CELL], None) == []
 
 
-def test_data_load_only_for_shared_boards(stored, monkeypatch):
+def test_data_are_loaded_only_if_rows_are_comparable(stored, monkeypatch):
     rows = stored(row(replace(CELL, preset="quick")))
     monkeypatch.setattr(earlier_rows.datasets, "load", lambda *_: pytest.fail("no row shares the board"))
     assert notes_on_earlier_rows(rows, [CELL], None) == []

@@ -42,7 +42,7 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def test_written_cell_is_stored_completely(results, result_of):
+def test_written_cell_stores_row_and_all_tables(results, result_of):
     assert not results.has(CELL)
     written = result_of(CELL, nmll=1.25, tables={"predictions": predictions()})
     results.write(written)
@@ -55,7 +55,7 @@ def test_written_cell_is_stored_completely(results, result_of):
     assert pq.read_table(results.out / "predictions" / f"{CELL.key}.parquet").equals(predictions())
 
 
-def test_row_of_a_published_file_is_found(results, result_of):
+def test_row_inside_a_published_file_is_found(results, result_of):
     others = [replace(CELL, split=4), replace(CELL, method="map"), replace(CELL, protocol=Protocol(epochs=7))]
     rows = [result_of(cell, nmll=nmll).to_table() for nmll, cell in enumerate([CELL, *others], 1)]
     (results.out / "cells").mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_row_of_a_published_file_is_found(results, result_of):
     assert results.row(CELL)["nmll"] == 5
 
 
-def test_rows_hold_each_cell_once_and_the_separate_file_counts(results, result_of):
+def test_separate_file_overrides_a_cells_published_row(results, result_of):
     (results.out / "cells").mkdir(parents=True)
     published = [result_of(cell, nmll=1.0).to_table() for cell in (CELL, replace(CELL, split=4))]
     (results.out / "cells/uci.parquet").write_bytes(sealed(pa.concat_tables(published)))
@@ -78,7 +78,7 @@ def test_rows_hold_each_cell_once_and_the_separate_file_counts(results, result_o
     assert rows.index.tolist() == [0, 1]
 
 
-def test_a_row_its_predictions_and_no_temporary_files(results, result_of):
+def test_writing_a_cell_leaves_no_temporary_files(results, result_of):
     results.write(result_of(CELL, tables={"predictions": predictions()}))
     assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]
 
@@ -89,14 +89,14 @@ def test_cell_without_predictions_stores_only_its_row(results, result_of):
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
-def test_written_cell_leaves_other_cells_unfinished(results, other, result_of):
+def test_writing_a_cell_marks_no_other_as_finished(results, other, result_of):
     results.write(result_of(CELL))
     assert not results.has(replace(CELL, **other))
 
 
 @pytest.mark.parametrize("where", [(module, "sealed"), (storage.os, "fsync"), (storage.os, "replace")])
 @pytest.mark.parametrize("calls_before", [0, 1])  # in the predictions, in the row
-def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before, result_of):
+def test_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before, result_of):
     intact, left = getattr(*where), calls_before
 
     def fragile(*arguments, **options):
@@ -117,7 +117,7 @@ def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls
     assert results.statuses([CELL]) == {CELL: "ok"}
 
 
-def test_leftovers_of_a_crash_do_not_disturb_readers(results, monkeypatch, result_of):
+def test_readers_ignore_leftover_files_of_a_crash(results, monkeypatch, result_of):
     results.write(result_of(CELL))
     with monkeypatch.context() as patch:
         patch.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
@@ -126,7 +126,7 @@ def test_leftovers_of_a_crash_do_not_disturb_readers(results, monkeypatch, resul
     assert pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table()["split"].to_pylist() == [3]
 
 
-def test_statuses_are_those_of_finished_cells(results, result_of):
+def test_statuses_are_returned_only_for_finished_cells(results, result_of):
     cells = {status: replace(CELL, split=split) for split, status in enumerate(["ok", "diverged", "failed"])}
     for status, cell in cells.items():
         results.write(result_of(cell, status))
@@ -147,23 +147,23 @@ def test_cells_of_several_runs_read_as_one_table(results, result_of):
     assert table["error"].to_pylist() == ["it broke", None]
 
 
-def test_study_file_has_the_cells_key(results):
+def test_tuning_study_file_is_named_by_cell_key(results):
     assert results.journal(CELL) == results.out / "studies" / f"{CELL.key}.json"
 
 
-def test_missing_sets_are_those_of_the_latest_run(results):
+def test_missing_data_sets_of_the_latest_run_are_stored(results):
     results.note_missing([Missing("boston", "no files", "fetch them"), Missing("yacht", "no files", "fetch them")])
     results.note_missing([Missing("yacht", "still no files", "fetch them")])
     noted = json.loads((results.out / "unavailable.json").read_text())
     assert noted == [{"dataset": "yacht", "reason": "still no files", "remedy": "fetch them", "no_connection": ""}]
 
 
-def test_empty_folder_has_nothing_to_put_aside(results):
+def test_fresh_start_in_an_empty_folder_moves_nothing(results):
     assert results.put_aside() is None
     assert not results.out.exists()
 
 
-def test_starting_over_twice_loses_nothing(results, result_of):
+def test_starting_over_twice_keeps_both_old_results(results, result_of):
     asides = []
     for nmll in (1.0, 2.0):
         results.write(result_of(CELL, nmll=nmll, tables={"predictions": predictions()}))
@@ -181,7 +181,7 @@ def test_starting_over_twice_loses_nothing(results, result_of):
         assert len(files(aside)) == 4
 
 
-def test_foreign_files_are_not_put_aside(results, result_of):
+def test_starting_over_leaves_foreign_files_in_place(results, result_of):
     results.write(result_of(CELL))
     (results.out / "html").mkdir()
     (results.out / "html" / "index.html").write_text("page")
@@ -190,7 +190,7 @@ def test_foreign_files_are_not_put_aside(results, result_of):
 
 
 @pytest.mark.parametrize("part", ["predictions", "studies", "longer", "timings"])
-def test_files_behind_a_link_are_refused_before_any_work(results, tmp_path, part):
+def test_symbolic_link_to_a_files_folder_is_refused(results, tmp_path, part):
     (tmp_path / "other").mkdir()
     (results.out / part).mkdir(parents=True)
     (results.out / part / "uci").symlink_to(tmp_path / "other")
@@ -203,7 +203,7 @@ def test_files_behind_a_link_are_refused_before_any_work(results, tmp_path, part
 @pytest.mark.parametrize(
     "make", [lambda path: path.symlink_to("/nowhere"), Path.mkdir, os.mkfifo], ids=["link", "folder", "pipe"]
 )
-def test_study_that_is_no_file_is_refused_before_any_work(results, make):
+def test_study_path_that_is_no_file_is_refused(results, make):
     journal = results.journal(CELL)
     journal.parent.mkdir(parents=True)
     make(journal)
@@ -213,20 +213,20 @@ def test_study_that_is_no_file_is_refused_before_any_work(results, make):
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, "superseded", "html", LOCK, HOLDER, "unavailable.json"])
-def test_links_in_the_place_of_a_runs_own_files_are_refused(results, tmp_path, name):
+def test_symbolic_links_in_place_of_run_files_are_refused(results, tmp_path, name):
     results.out.mkdir()
     (results.out / name).symlink_to(tmp_path)
     with pytest.raises(InvalidRequest, match=f"{name} is in the way of results: it is a link"):
         results.require_plain()
 
 
-def test_folder_whose_name_is_no_text_is_refused(tmp_path):
+def test_folder_name_that_is_not_utf_8_is_refused(tmp_path):
     with pytest.raises(InvalidRequest, match="is not UTF-8; rename it, or give a link to it"):
         Results(tmp_path / os.fsdecode(b"\xff")).require_plain()
 
 
 @pytest.mark.parametrize("name", ["superseded", "unavailable.json"])
-def test_other_kinds_in_the_place_of_a_runs_own_files_are_refused(results, name):
+def test_pipes_and_folders_in_place_of_run_files_are_refused(results, name):
     os.makedirs(results.out)
     path = results.out / name
     os.mkfifo(path)
@@ -238,7 +238,7 @@ def test_other_kinds_in_the_place_of_a_runs_own_files_are_refused(results, name)
         results.require_plain()
 
 
-def test_links_in_the_place_of_files_are_replaced_and_not_followed(results, tmp_path, result_of):
+def test_symbolic_links_in_place_of_cell_files_are_replaced(results, tmp_path, result_of):
     victim = tmp_path / "victim"
     victim.write_text("of another")
     for path in (results.out / "cells" / f"{CELL.key}.parquet", results.out / "unavailable.json"):
@@ -252,7 +252,7 @@ def test_links_in_the_place_of_files_are_replaced_and_not_followed(results, tmp_
     assert (results.out / "unavailable.json").read_text() == "[]"
 
 
-def test_cells_behind_a_link_are_refused_before_any_work(results, tmp_path, result_of):
+def test_symbolic_link_to_the_cells_folder_is_refused(results, tmp_path, result_of):
     results.write(result_of(CELL))
     (tmp_path / "other").mkdir()
     (results.out / "cells" / "toy").symlink_to(tmp_path / "other")

@@ -29,14 +29,14 @@ def held_by_another(folder: Path):
             process.send_signal(signal.SIGKILL)
 
 
-def test_second_run_is_told_the_lock_holder(tmp_path):
+def test_second_runs_error_names_the_lock_holder(tmp_path):
     with held_by_another(tmp_path / "out") as process:
         wanted = rf"another run writes to .*out: process {process.pid} on {host()}, since 20\d\d-.*; wait for its end"
         with pytest.raises(InUse, match=wanted), locked(tmp_path / "out"):
             pass
 
 
-def test_lock_of_a_killed_run_is_free(tmp_path):
+def test_killed_run_releases_its_lock(tmp_path):
     with held_by_another(tmp_path):
         pass
     assert (tmp_path / HOLDER).exists()
@@ -45,14 +45,14 @@ def test_lock_of_a_killed_run_is_free(tmp_path):
     assert not (tmp_path / HOLDER).exists()
 
 
-def test_lock_is_free_after_a_run(tmp_path):
+def test_lock_is_released_after_a_run(tmp_path):
     for _ in range(2):
         with locked(tmp_path):
             pass
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of Windows are others")
-def test_run_of_another_version_is_kept_out(tmp_path):
+def test_lock_also_excludes_runs_of_other_versions(tmp_path):
     """Any version takes the system's lock of this file, whatever it writes beside it."""
     import fcntl
 
@@ -64,7 +64,7 @@ def test_run_of_another_version_is_kept_out(tmp_path):
 
 
 @pytest.mark.parametrize("left", [None, "", "{}", "[]"])
-def test_lock_without_holder_file_keeps_others_out(tmp_path, left):
+def test_lock_works_without_the_holder_file(tmp_path, left):
     with locked(tmp_path):
         (tmp_path / HOLDER).unlink() if left is None else (tmp_path / HOLDER).write_text(left)
         with pytest.raises(InUse, match=f"another run writes to {tmp_path}; "), locked(tmp_path):

@@ -13,45 +13,45 @@ CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 TUNING = {"hparams": "{}", "n_trials": 3, "n_trials_failed": 1}
 
 
-def test_unknown_metrics_are_errors_with_the_nearest_name():
+def test_unknown_metric_raises_and_suggests_nearest_name():
     with pytest.raises(ValueError, match=r"metric 'nmll_momnet' is unknown; did you mean 'nmll_moment'\?.*rmse"):
         Outcome(status="ok", metrics={"nmll_momnet": 1.0})
 
 
 @pytest.mark.parametrize("name", TUNING)
-def test_missing_required_fields_are_errors(name):
+def test_missing_required_fields_raise(name):
     with pytest.raises(TypeError, match=f"missing 1 required keyword-only argument: '{name}'"):
         TuningFacts(**{other: value for other, value in TUNING.items() if other != name})
 
 
 @pytest.mark.parametrize("field", [{"status": "fine"}, {"tables": {"prediction": None}}])
-def test_unknown_statuses_and_tables_are_errors(field):
+def test_unknown_statuses_and_tables_raise(field):
     with pytest.raises(ValueError, match="is unknown"):
         Outcome(**field)
 
 
-def test_unknown_executions_are_errors():
+def test_unknown_execution_names_raise():
     with pytest.raises(ValueError, match="execution 'nativ' is unknown; did you mean 'native'"):
         FitFacts(fit_seconds=1.0, n_weights=2, n_parameters=3, execution="nativ")
 
 
 @pytest.mark.parametrize("status", [None, "failed", "diverged", "timeout"])
-def test_only_ok_cells_have_metrics(status):
+def test_only_cells_with_status_ok_have_metrics(status):
     with pytest.raises(ValueError, match="only one of status 'ok' may"):
         Outcome(status=status, metrics={"nmll": 1.0})
 
 
-def test_results_need_a_status(result_of):
+def test_result_without_a_status_is_refused(result_of):
     with pytest.raises(ValueError, match=r"has no status; allowed: ok, diverged, failed, timeout"):
         replace(result_of(CELL), outcome=Outcome())
 
 
-def test_records_are_frozen(result_of):
+def test_result_records_are_immutable(result_of):
     with pytest.raises(FrozenInstanceError):
         result_of(CELL).exclusive = True
 
 
-def test_every_column_has_a_field(result_of):
+def test_every_schema_column_has_a_record_field(result_of):
     """A value can be given to every column, and arrives there in its type."""
     kinds = (CellResult, Outcome, DataFacts, TuningFacts, FitFacts, Provenance)
     names = {each.name for kind in kinds for each in fields(kind)}
@@ -61,7 +61,7 @@ def test_every_column_has_a_field(result_of):
     assert result_of(CELL, nmll=1.25).to_table().schema.equals(CELLS)
 
 
-def test_texts_from_outside_are_printable(result_of):
+def test_texts_of_exceptions_are_stored_printable(result_of):
     undecodable = b"caf\xe9".decode(errors="surrogateescape")
     result = result_of(
         CELL,
@@ -77,7 +77,7 @@ def test_texts_from_outside_are_printable(result_of):
     assert result.to_table()["error"].to_pylist() == ["no file caf\\udce9"]
 
 
-def test_long_errors_are_capped(result_of):
+def test_long_error_messages_are_capped(result_of):
     row = result_of(CELL, "failed", error="ValueError: " + "x" * 1_000_000, log="y" * 1_000_000).row
     assert len(row["error"]) <= 20_000
     assert len(row["log"]) <= 100_000

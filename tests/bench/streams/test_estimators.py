@@ -38,7 +38,7 @@ def fitted(cls, stream, seeds=SEEDS, cuts=(), **options):
     return fitting
 
 
-def test_names_are_known_without_importing_anything_heavy():
+def test_estimator_names_are_listed_without_heavy_imports():
     code = "import sys; from lockstep_bench.bench.experiment import estimators; "
     code += "print(*estimators.names()); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -47,7 +47,7 @@ def test_names_are_known_without_importing_anything_heavy():
     assert {"torch", "sklearn", "scipy", "pyarrow"}.isdisjoint(modules.split())
 
 
-def test_every_name_leads_to_a_class_and_is_for_some_stream():
+def test_every_estimator_name_loads_and_suits_some_stream():
     assert {estimator.load() for estimator in ESTIMATORS.values()} == set(ALL)
     streams = [name for name in datasets.names() if "factor-analysis" in datasets.entry(name).suites]
     for name in names():
@@ -65,14 +65,14 @@ def test_estimators_exclude_unsuitable_streams():
     )
 
 
-def test_empirical_equals_numpy():
+def test_empirical_mean_and_covariance_equal_numpy():
     for (mean, covariance), stream in zip(fitted(Empirical, vectors()).estimates(), vectors().numpy(), strict=True):
         np.testing.assert_allclose(mean, stream.mean(0))
         np.testing.assert_allclose(covariance, np.cov(stream.T, bias=True), atol=1e-12)
 
 
 @pytest.mark.parametrize("window", [10, 50])
-def test_window_averages_are_of_whole_windows_however_cut(window):
+def test_window_averages_do_not_depend_on_chunk_sizes(window):
     stream = vectors(count=307)
     averages = stream[:, :300].numpy().reshape(B, 300 // window, window, D).mean(2)
     for cuts in ((), (3, 5, 104, 300)):
@@ -83,7 +83,7 @@ def test_window_averages_are_of_whole_windows_however_cut(window):
             np.testing.assert_allclose(covariance, np.cov(own.T, bias=True), atol=1e-12)
 
 
-def test_batch_svd_gives_scikit_learn_s_covariance():
+def test_batch_svd_covariance_equals_sklearn():
     # 3,000 vectors, so that scikit-learn's tolerance on the sum of log-likelihoods matters.
     stream = vectors(count=3000)
     for (mean, covariance), own in zip(fitted(BatchSVD, stream).estimates(), stream.numpy(), strict=True):
@@ -92,7 +92,7 @@ def test_batch_svd_gives_scikit_learn_s_covariance():
         np.testing.assert_allclose(covariance, reference.get_covariance(), atol=1e-8)
 
 
-def test_batch_svd_finds_scikit_learn_s_optimum_when_there_are_fewer_vectors_than_dimensions():
+def test_batch_svd_equals_sklearn_with_fewer_vectors_than_dimensions():
     # The randomised SVD draws in another space there, so only what does not hang on the draw is the same.
     stream = vectors(count=60, dim=80)
     for (_, covariance), own in zip(fitted(BatchSVD, stream).estimates(), stream.numpy(), strict=True):
@@ -100,7 +100,7 @@ def test_batch_svd_finds_scikit_learn_s_optimum_when_there_are_fewer_vectors_tha
         assert np.linalg.norm(covariance - reference) < 0.05 * np.linalg.norm(reference)
 
 
-def test_rows_with_covariance_a_covariance_have_it_and_mean_zero():
+def test_pseudo_data_have_the_given_covariance_and_zero_mean():
     for rank in (D, 4):
         half = np.random.default_rng(1).standard_normal((D, rank))
         rows = rows_with_covariance(half @ half.T)
@@ -109,7 +109,7 @@ def test_rows_with_covariance_a_covariance_have_it_and_mean_zero():
 
 
 @pytest.mark.parametrize("cls", [OnlineEMFitting, OnlineSGAFitting])
-def test_online_fits_equal_the_algorithm_run_alone_vector_by_vector(cls):
+def test_stacked_online_fit_equals_single_vector_by_vector_fit(cls):
     stream = vectors()
     for estimate, own, seed in zip(fitted(cls, stream).estimates(), stream, SEEDS, strict=True):
         (tape,) = next(RandomStream([seed_of(seed, "init")], D * K, torch.float64, torch.device("cpu")))
@@ -120,7 +120,7 @@ def test_online_fits_equal_the_algorithm_run_alone_vector_by_vector(cls):
         np.testing.assert_allclose(estimate.covariance, state.normal().covariance(), rtol=1e-9)
 
 
-def test_online_em_keeps_the_sufficient_statistics_of_the_whole_stream():
+def test_online_em_accumulates_sufficient_statistics_of_whole_stream():
     stream = vectors()
     averages = Averages(*fitted(OnlineEMFitting, stream)._state[:6])
     running = stream.cumsum(1) / torch.arange(1, T + 1)[:, None]
@@ -129,7 +129,7 @@ def test_online_em_keeps_the_sufficient_statistics_of_the_whole_stream():
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_a_fit_beside_others_equals_the_same_fit_alone(cls):
+def test_stacked_estimator_fit_equals_single_fit(cls):
     stream = vectors()
     beside, alone = fitted(cls, stream), fitted(cls, stream[1:2], SEEDS[1:2])
     assert beside.n_parameters == alone.n_parameters
@@ -138,7 +138,7 @@ def test_a_fit_beside_others_equals_the_same_fit_alone(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_how_a_stream_is_cut_and_whether_it_is_looked_at_does_not_change_a_fit(cls):
+def test_chunk_sizes_and_intermediate_estimates_do_not_change_fits(cls):
     stream = vectors()
     whole, cut = fitted(cls, stream), cls(D, K, SEEDS, torch.float64)
     for piece in np.split(stream, (40, 100, 101, 250), axis=1):
@@ -149,7 +149,7 @@ def test_how_a_stream_is_cut_and_whether_it_is_looked_at_does_not_change_a_fit(c
         np.testing.assert_allclose(one.mean, other.mean)
 
 
-def test_parameters_are_those_that_an_estimate_stores():
+def test_parameter_counts_equal_the_numbers_stored():
     counts = {cls: cls(D, K, SEEDS, torch.float64).n_parameters for cls in ALL}
     low_rank, dense = D + D * K + D, D + D * (D + 1) // 2
     assert counts == {

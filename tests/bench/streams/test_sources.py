@@ -35,7 +35,7 @@ def test_factor_streams_have_the_moments_of_their_models():
         assert (score**2).mean() == pytest.approx(1, abs=0.5)
 
 
-def test_the_truth_of_a_factor_stream_is_the_model_s_dense_covariance():
+def test_true_covariance_of_a_factor_stream_is_the_models():
     source, dataset = datasets.entry(FACTOR), datasets.load(FACTOR)
     model = source.truth(dataset, dataset.splits[1])
     (target,) = streams(FACTOR, [0], [1]).targets
@@ -44,17 +44,17 @@ def test_the_truth_of_a_factor_stream_is_the_model_s_dense_covariance():
 
 
 @pytest.mark.parametrize("name", [FACTOR, SGD])
-def test_a_stream_follows_from_its_own_seed_and_not_from_its_neighbours(name):
+def test_stream_depends_only_on_its_own_seed(name):
     beside, alone = taken(streams(name, [5, 6]), 2), taken(streams(name, [6], [1]), 2)
     np.testing.assert_array_equal(beside[1:], alone)
     assert not np.array_equal(alone, taken(streams(name, [7], [1]), 2))
 
 
-def test_an_sgd_stream_ends_where_the_set_says():
+def test_sgd_stream_has_the_length_of_its_data_set():
     assert taken(streams(SGD, [0]), 100).shape == (1, 1000, 2)
 
 
-def test_the_truth_of_an_sgd_stream_is_the_exact_posterior():
+def test_true_distribution_of_an_sgd_stream_is_exact_posterior():
     dataset = datasets.load(SGD)
     split = dataset.splits[0]
     x, y = dataset.x[split.train], dataset.y[split.train]
@@ -64,7 +64,7 @@ def test_the_truth_of_an_sgd_stream_is_the_exact_posterior():
     np.testing.assert_allclose(precision @ target.mean, 0.1 * x.T @ y)
 
 
-def test_an_sgd_step_follows_autograd_of_the_loss():
+def test_sgd_step_equals_autograd_of_the_loss():
     stream = streams(SGD, [0])
     start = torch.tensor([[0.3, -0.7]], dtype=torch.float64)
 
@@ -83,7 +83,7 @@ def test_an_sgd_step_follows_autograd_of_the_loss():
         torch.testing.assert_close(visited[batch], weights.detach())
 
 
-def test_sgd_s_stationary_covariance_solves_the_lyapunov_equation(monkeypatch):
+def test_stationary_covariance_of_sgd_solves_the_lyapunov_equation(monkeypatch):
     # One minibatch of all inputs has constant curvature H; with targets drawn anew, the gradient noise is known:
     # theta <- (I - lr (2 H + lambda)) theta + 2 lr g with cov(g) = H / (beta M), so C = A C A^T + 4 lr^2 H / (beta M).
     lr, weight_decay, beta, n = 0.1, 0.1, 0.1, 100
@@ -112,7 +112,7 @@ def test_sgd_s_stationary_covariance_solves_the_lyapunov_equation(monkeypatch):
     np.testing.assert_allclose(iterates.mean(0), minimum, atol=0.01)
 
 
-def test_pre_training_ends_near_the_least_squares_solution_without_weight_decay():
+def test_pre_training_ends_near_unregularised_least_squares():
     # Started from there, the first iterates at a tiny rate have gone nowhere yet.
     stream = streams(SGD, [0, 1], lr=1e-9)
     for iterates, x, y in zip(taken(stream, 1), stream._x.numpy(), stream._y.numpy(), strict=True):
@@ -121,7 +121,7 @@ def test_pre_training_ends_near_the_least_squares_solution_without_weight_decay(
         assert np.linalg.norm(iterates[0] - least_squares) < 0.02 * np.linalg.norm(least_squares)
 
 
-def test_the_minibatches_of_an_sgd_stream_deal_every_row_once_an_epoch(monkeypatch):
+def test_sgd_stream_uses_every_row_once_per_epoch(monkeypatch):
     seen = []
 
     def spy(self, weights, orders, lr, weight_decay):

@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch, pictures):
     return own, exact
 
 
-def test_grades_become_classes_and_images_one_size(tmp_path, folder):
+def test_grades_become_classes_and_images_are_resized(tmp_path, folder):
     _, exact = folder
     dataset = datasets.load("aptos2019", tmp_path)
     assert dataset.y.tolist() == [0, 0, 1, 1, 1, 1, 0, 0, 1, 0]
@@ -47,7 +47,7 @@ def test_grades_become_classes_and_images_one_size(tmp_path, folder):
 
 
 @pytest.mark.parametrize("name", ["train.csv", "train_images/eye3.png"])
-def test_pipes_are_damage(tmp_path, folder, name):
+def test_named_pipe_counts_as_a_damaged_file(tmp_path, folder, name):
     own, _ = folder
     (own / name).unlink()
     os.mkfifo(own / name)
@@ -56,7 +56,7 @@ def test_pipes_are_damage(tmp_path, folder, name):
         assert (state.state, "pipe or device" in state.reason) == ("damaged", True)
 
 
-def test_the_resized_images_are_kept_until_one_changes(tmp_path, folder, monkeypatch):
+def test_resized_images_are_cached_until_one_changes(tmp_path, folder, monkeypatch):
     own, exact = folder
     first = datasets.load("aptos2019", tmp_path)
     decode = aptos.decoded
@@ -70,7 +70,7 @@ def test_the_resized_images_are_kept_until_one_changes(tmp_path, folder, monkeyp
     assert not list(own.glob(".keeping-*"))
 
 
-def test_results_are_read_when_the_cache_cannot_be_written(tmp_path, folder, monkeypatch):
+def test_images_are_loaded_with_an_unwritable_cache(tmp_path, folder, monkeypatch):
     def full(*_):
         raise OSError("no space left on device")
 
@@ -79,7 +79,7 @@ def test_results_are_read_when_the_cache_cannot_be_written(tmp_path, folder, mon
     assert sorted(path.name for path in folder[0].iterdir()) == ["train.csv", "train_images"]
 
 
-def test_a_missing_image_is_reported_before_anything_runs(tmp_path, folder):
+def test_missing_image_is_reported_on_loading(tmp_path, folder):
     (folder[0] / "train_images/eye5.png").unlink()
     state, reason, remedy = datasets.availability("aptos2019", tmp_path)
     assert state == "missing"
@@ -87,7 +87,7 @@ def test_a_missing_image_is_reported_before_anything_runs(tmp_path, folder):
     assert remedy.startswith("get it from Kaggle (competition aptos2019-blindness-detection) and put train.csv and")
 
 
-def test_an_empty_folder_says_where_to_get_it(tmp_path):
+def test_missing_images_error_points_to_kaggle(tmp_path):
     for use in (datasets.load, datasets.fetch):
         with pytest.raises(datasets.Unavailable, match="get it from Kaggle") as caught:
             use("aptos2019", tmp_path)
@@ -104,14 +104,14 @@ def test_an_empty_folder_says_where_to_get_it(tmp_path):
         ("PK\x03\x04, no text\nat all\n", "in every row, got"),
     ],
 )
-def test_a_table_of_another_kind_is_refused(tmp_path, folder, table, complaint):
+def test_wrong_label_table_is_refused(tmp_path, folder, table, complaint):
     (folder[0] / "train.csv").write_text(table)
     with pytest.raises(datasets.Unavailable, match=rf"train\.csv is not the published file \(.*{complaint}"):
         datasets.load("aptos2019", tmp_path)
     assert datasets.availability("aptos2019", tmp_path).state == "damaged"
 
 
-def test_a_file_that_is_no_image_is_named(tmp_path, folder):
+def test_error_names_a_file_that_is_no_image(tmp_path, folder):
     (folder[0] / "train_images/eye5.png").write_bytes(b"a web page")
     with pytest.raises(datasets.Unavailable, match=r"eye5\.png is not .*cannot be read as an image"):
         datasets.load("aptos2019", tmp_path)

@@ -47,12 +47,12 @@ def cifar10(small, expected, pictures):
     return train, test, y
 
 
-def test_cifar10(tmp_path, cifar10, assert_loaded):
+def test_cifar10_is_read_from_its_pickles(tmp_path, cifar10, assert_loaded):
     train, test, y = cifar10
     assert_loaded(datasets.load("cifar10", tmp_path), train, test, y)
 
 
-def test_cifar100_has_fine_classes(tmp_path, small, expected, pictures, assert_loaded):
+def test_cifar100_uses_the_fine_labels(tmp_path, small, expected, pictures, assert_loaded):
     train, test = pictures(100, IMAGE), pictures(2, IMAGE)
     files = {
         "train": batch(train, np.arange(100), "fine_labels"),
@@ -64,7 +64,7 @@ def test_cifar100_has_fine_classes(tmp_path, small, expected, pictures, assert_l
     assert_loaded(datasets.load("cifar100", tmp_path), train, test, [*range(100), 7, 8])
 
 
-def test_a_changed_pickle_is_never_opened(tmp_path, cifar10):
+def test_pickle_with_a_wrong_digest_is_never_opened(tmp_path, cifar10):
     class Trap:
         def __reduce__(self):
             return (open, (str(tmp_path / "opened"), "w"))
@@ -78,7 +78,7 @@ def test_a_changed_pickle_is_never_opened(tmp_path, cifar10):
 
 
 @pytest.mark.parametrize(("cls", "files"), [("CIFAR10", cifar.CIFAR10_FILES), ("CIFAR100", cifar.CIFAR100_FILES)])
-def test_digests_are_those_that_torchvision_knows(cls, files):
+def test_file_digests_equal_those_in_torchvision(cls, files):
     known = getattr(torchvision().datasets, cls)
     tar = {"CIFAR10": cifar.CIFAR10_TAR, "CIFAR100": cifar.CIFAR100_TAR}[cls]
     assert files == dict([*known.train_list, *known.test_list, (known.meta["filename"], known.meta["md5"])])

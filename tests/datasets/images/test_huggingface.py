@@ -26,7 +26,7 @@ def parquet(images, labels):
     return body.getvalue()
 
 
-def test_both_parts_are_read_in_their_order(tmp_path, small, pictures, assert_loaded, monkeypatch):
+def test_train_and_test_images_keep_their_order(tmp_path, small, pictures, assert_loaded, monkeypatch):
     monkeypatch.setattr(huggingface, "BATCH_ROWS", 7)
     train, test, y = pictures(20, (3, 32, 32)), pictures(6, (3, 32, 32)), np.arange(26) % 10
     small(
@@ -37,19 +37,19 @@ def test_both_parts_are_read_in_their_order(tmp_path, small, pictures, assert_lo
     assert_loaded(datasets.load("cifar10-jpeg", tmp_path), train, test, y)
 
 
-def test_an_image_of_another_size_is_refused(tmp_path, pictures):
+def test_image_of_another_size_is_refused(tmp_path, pictures):
     path = tmp_path / "images.parquet"
     path.write_bytes(parquet(pictures(1, (3, 5, 7)), [0]))
     with pytest.raises(ValueError, match="images should be 32 x 32 pixels, got 5 x 7"):
         huggingface.read_parquet(path, (3, 32, 32))
 
 
-def test_sets_without_published_files_are_not_downloaded(tmp_path):
+def test_unpublished_data_set_is_not_downloaded(tmp_path):
     with pytest.raises(datasets.Unavailable, match="not published, so use cifar10, or put train"):
         datasets.fetch("cifar10-jpeg", tmp_path)
 
 
-def test_published_test_part_has_balanced_classes(require_data):
+def test_published_test_set_has_balanced_classes(require_data):
     require_data("cifar10-jpeg")
     table = pq.read_table(datasets.data_dir() / "cifar10_jpeg" / "test-00000.parquet", columns=["label"])
     assert np.bincount(table["label"].to_numpy()).tolist() == [1000] * 10

@@ -31,7 +31,7 @@ def files(parts, idx):
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
-def test_unpacked_files_are_read(tmp_path, small, files, parts, assert_loaded, name):
+def test_unpacked_idx_files_are_read(tmp_path, small, files, parts, assert_loaded, name):
     small(name, files, **SIZES)
     (train, train_labels), (test, test_labels) = parts
     dataset = datasets.load(name, tmp_path)
@@ -39,7 +39,7 @@ def test_unpacked_files_are_read(tmp_path, small, files, parts, assert_loaded, n
     assert_loaded(dataset, train, test, [*train_labels, *test_labels])
 
 
-def test_kmnist_is_read_only_from_the_packed_files(tmp_path, small, files, parts, assert_loaded):
+def test_kmnist_is_read_only_from_gzip_files(tmp_path, small, files, parts, assert_loaded):
     small("kmnist", {f"{path}.gz": gzip.compress(body) for path, body in files.items()}, **SIZES)
     # As torchvision leaves it, but for another's unpacked file.
     (tmp_path / "torchvision/KMNIST/raw" / TRAIN_IMAGES).write_bytes(b"not verified")
@@ -47,7 +47,7 @@ def test_kmnist_is_read_only_from_the_packed_files(tmp_path, small, files, parts
     assert_loaded(datasets.load("kmnist", tmp_path), train, test, [*train_labels, *test_labels])
 
 
-def test_copies_of_an_old_torchvision_are_not_read(tmp_path, small, files, parts, assert_loaded):
+def test_files_processed_by_old_torchvision_are_ignored(tmp_path, small, files, parts, assert_loaded):
     import torch
 
     small("mnist", files, **SIZES)
@@ -59,14 +59,14 @@ def test_copies_of_an_old_torchvision_are_not_read(tmp_path, small, files, parts
     assert_loaded(datasets.load("mnist", tmp_path), train, test, [*train_labels, *test_labels])
 
 
-def test_notmnist_has_one_part_and_no_splits(tmp_path, small, files, parts):
+def test_notmnist_has_one_file_and_no_splits(tmp_path, small, files, parts):
     small("notmnist", {path: files[path] for path in (TEST_IMAGES, TEST_LABELS)}, n_rows=6, n_classes=6)
     dataset = datasets.load("notmnist", tmp_path)
     np.testing.assert_array_equal(dataset.x, parts[1][0].reshape(6, -1))
     assert (dataset.y.tolist(), dataset.splits) == ([0, 1, 2, 3, 4, 5], ())
 
 
-def test_a_changed_file_is_never_read(tmp_path, small, files):
+def test_idx_file_with_a_wrong_digest_is_refused(tmp_path, small, files):
     small("mnist", files, **SIZES)
     path = tmp_path / "torchvision/MNIST/raw" / TRAIN_LABELS
     path.write_bytes(path.read_bytes()[:-1] + b"\x07")
@@ -75,7 +75,7 @@ def test_a_changed_file_is_never_read(tmp_path, small, files):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_digests_are_those_that_torchvision_knows(name):
+def test_file_digests_equal_those_in_torchvision(name):
     known = dict(getattr(torchvision().datasets, CLASSES[name]).resources)
     files = datasets.entry(name).files
     assert {(file.within or file).path: (file.within or file).md5 for file in files} == known
@@ -93,7 +93,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_set_has_known_pixels_and_labels(name, require_data):
+def test_published_files_have_known_pixels_and_labels(name, require_data):
     require_data(name)
     dataset = datasets.load(name)
     digest, label, mean, counts = PUBLISHED[name]

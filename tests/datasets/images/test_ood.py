@@ -7,13 +7,13 @@ from lockstep_bench.datasets import images
 ALIKE = ({"cifar10", "cifar10-jpeg", "stl10"}, {"mnist", "svhn"})
 
 
-def test_every_named_set_is_registered_and_of_images():
+def test_every_ood_set_is_a_registered_image_set():
     for source in images.sources():
         for name in (*(name for group in source.ood_groups.values() for name in group), *source.validation_ood):
             assert datasets.entry(name).image is not None
 
 
-def test_no_set_is_out_of_distribution_for_one_of_its_own_classes():
+def test_ood_sets_share_no_classes_with_their_set():
     for source in images.sources():
         for name in (*(name for group in source.ood_groups.values() for name in group), *source.validation_ood):
             assert not any({source.name, name} <= alike for alike in ALIKE)
@@ -26,7 +26,7 @@ def test_every_image_set_has_ood_and_validation_ood_sets():
             assert len(source.validation_ood) == 1
 
 
-def test_ood_groups_are_those_of_openood():
+def test_ood_groups_equal_those_of_openood():
     assert datasets.entry("mnist").ood_groups == {"near": ("notmnist", "fashion-mnist"), "far": ("cifar10",)}
     assert datasets.entry("cifar10").ood_groups == {"near": ("cifar100",), "far": ("mnist", "svhn")}
     assert datasets.entry("cifar100").ood_groups == {"near": ("cifar10",), "far": ("mnist", "svhn")}

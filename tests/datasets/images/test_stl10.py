@@ -9,7 +9,7 @@ from lockstep_bench.datasets.images import stl10
 from lockstep_bench.datasets.images.vision import torchvision
 
 
-def test_stl10(tmp_path, small, pictures, monkeypatch, assert_loaded):
+def test_stl10_is_read_from_its_binary_files(tmp_path, small, pictures, monkeypatch, assert_loaded):
     train, test, y = pictures(20, (3, 96, 96)), pictures(6, (3, 96, 96)), np.arange(26) % 10
     # The published form: each channel column by column, classes from 1.
     files = {
@@ -25,7 +25,7 @@ def test_stl10(tmp_path, small, pictures, monkeypatch, assert_loaded):
     assert_loaded(datasets.load("stl10", tmp_path), train, test, y)
 
 
-def test_digests_are_those_that_torchvision_knows():
+def test_file_digests_equal_those_in_torchvision():
     known = torchvision().datasets.STL10
     wanted = [*known.train_list[:2], *known.test_list]
     assert [[file.path.removeprefix("stl10_binary/"), file.md5] for file in stl10.SOURCE.files] == wanted

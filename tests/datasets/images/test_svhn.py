@@ -18,7 +18,7 @@ def mat(images, digits):
     return body.getvalue()
 
 
-def test_svhn(tmp_path, small, pictures, monkeypatch, assert_loaded):
+def test_svhn_is_read_from_its_mat_files(tmp_path, small, pictures, monkeypatch, assert_loaded):
     train, test, y = pictures(20, (3, 32, 32)), pictures(6, (3, 32, 32)), np.arange(26) % 10
     files = {"train_32x32.mat": mat(train, y[:20]), "test_32x32.mat": mat(test, y[20:])}
     digests = {path: hashlib.md5(body, usedforsecurity=False).hexdigest() for path, body in files.items()}
@@ -28,7 +28,7 @@ def test_svhn(tmp_path, small, pictures, monkeypatch, assert_loaded):
     assert_loaded(datasets.load("svhn", tmp_path), train, test, y)
 
 
-def test_digests_are_those_that_torchvision_knows():
+def test_file_digests_equal_those_in_torchvision():
     known = torchvision().datasets.SVHN.split_list
     assert [(file.path, file.md5) for file in svhn.SOURCE.files] == [
         tuple(known[part][1:]) for part in ("train", "test")

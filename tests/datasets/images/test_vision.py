@@ -38,7 +38,7 @@ def test_installed_torchvision_can_be_imported():
     assert issubclass(found.datasets.KMNIST, found.datasets.MNIST)
 
 
-def test_operators_that_were_not_compiled_are_declared(imported):
+def test_missing_compiled_torchvision_operators_are_stubbed(imported):
     code = """
 import torch, torchvision.part
 for name in ("nms", "qnms"):
@@ -57,7 +57,7 @@ def test_working_torchvision_is_not_patched(imported):
     ]
 
 
-def test_other_import_failures_are_reported_without_partial_imports(imported):
+def test_other_torchvision_import_failures_are_reported(imported):
     asked = """
 try:
     torchvision()

@@ -40,14 +40,14 @@ def assert_is_state(found) -> None:
     assert all(torch.equal(found[name], value) for name, value in STATE.items())
 
 
-def test_the_pinned_file_is_the_one_whose_name_carries_its_digest():
+def test_pinned_weights_file_name_contains_its_digest():
     published = weights.WEIGHTS[NAME]
     assert published.base_url + published.file.path == "https://download.pytorch.org/models/resnet18-f37072fd.pth"
     assert published.file.sha256.startswith("f37072fd")
     assert len(published.file.sha256) == 64
 
 
-def test_weights_are_downloaded_once_and_read(tmp_path, body, web):
+def test_pretrained_weights_are_downloaded_only_once(tmp_path, body, web):
     assert datasets.availability(NAME, tmp_path).state == "missing"
     assert datasets.fetch(NAME, tmp_path) == (tmp_path / "weights/resnet18-f37072fd.pth",)
     assert datasets.availability(NAME, tmp_path, deep=True).state == "ready"
@@ -56,14 +56,14 @@ def test_weights_are_downloaded_once_and_read(tmp_path, body, web):
     assert web.requests == ["resnet18-f37072fd.pth"]
 
 
-def test_a_file_put_into_the_data_folder_needs_no_server(tmp_path, body, web):
+def test_weights_in_the_data_folder_need_no_download(tmp_path, body, web):
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/resnet18-f37072fd.pth").write_bytes(body)
     assert_is_state(datasets.load_weights(NAME, tmp_path))
     assert web.requests == []
 
 
-def test_another_file_than_the_published_one_is_refused_on_the_way_and_on_disk(tmp_path, body, web):
+def test_weights_with_a_wrong_digest_are_refused(tmp_path, body, web):
     other = body.replace(b"conv.weight", b"conv.height")
     web.files["resnet18-f37072fd.pth"] = other
     with pytest.raises(datasets.Unavailable, match="does not match the known hash"):
@@ -73,14 +73,14 @@ def test_another_file_than_the_published_one_is_refused_on_the_way_and_on_disk(t
         datasets.load_weights(NAME, tmp_path)
 
 
-def test_missing_weights_say_how_to_get_them(tmp_path):
+def test_missing_weights_error_says_how_to_get_them(tmp_path):
     with pytest.raises(datasets.Unavailable, match="none of its 1 files found in") as caught:
         datasets.load_weights(NAME, tmp_path)
     assert "python -m datasets fetch resnet18-imagenet" in caught.value.remedy
     assert caught.value.remedy.endswith("point BENCH_DATA_DIR at a folder that holds weights")
 
 
-def test_a_local_file_is_read(tmp_path):
+def test_local_weights_file_is_read(tmp_path):
     (tmp_path / "mine.pth").write_bytes(saved(STATE))
     assert_is_state(weights.read(tmp_path / "mine.pth"))
 
@@ -93,7 +93,7 @@ class Malicious:
         return os.mkdir, (str(self.path),)
 
 
-def test_code_in_a_file_does_not_run(tmp_path):
+def test_code_in_a_weights_file_never_runs(tmp_path):
     for number, body in enumerate((pickle.dumps(Malicious(tmp_path / "run"), 2), saved(Malicious(tmp_path / "run")))):
         path = tmp_path / f"{number}.pth"
         path.write_bytes(body)
@@ -113,13 +113,13 @@ def test_code_in_a_file_does_not_run(tmp_path):
     ],
     ids=["empty", "text", "cut", "tensor", "checkpoint"],
 )
-def test_anything_but_a_state_dict_is_refused(tmp_path, body, complaint):
+def test_weights_file_without_a_state_dict_is_refused(tmp_path, body, complaint):
     (tmp_path / "file.pth").write_bytes(body)
     with pytest.raises(ValueError, match=rf"file\.pth {complaint}"):
         weights.read(tmp_path / "file.pth")
 
 
-def test_no_file_is_an_error_of_its_own(tmp_path):
+def test_missing_local_weights_file_raises_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         weights.read(tmp_path / "nothing.pth")
 

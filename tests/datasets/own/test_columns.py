@@ -23,7 +23,7 @@ def inputs(frame: pd.DataFrame) -> pd.DataFrame:
     return inputs_of(columns_of(frame, AS_FOUND))
 
 
-def test_numbers_stay_and_texts_become_indicators(frame):
+def test_numeric_columns_stay_and_text_becomes_one_hot(frame):
     x, notes, warnings, dummies = features_of(frame[["city", "area", "heated"]], "")
     indicators = [frame["city"] == "Bern", frame["city"] == "Oslo", frame["city"] == "Rome", frame["heated"] == "yes"]
     np.testing.assert_array_equal(x, np.column_stack([frame["area"], *indicators]).astype(float))
@@ -31,18 +31,18 @@ def test_numbers_stay_and_texts_become_indicators(frame):
     assert (warnings, dummies) == ((), ((1, 2, 3), (4,)))
 
 
-def test_truth_values_are_zeros_and_ones():
+def test_boolean_columns_become_zeros_and_ones():
     x = features_of(pd.DataFrame({"a": [True, False], "b": [1, 2]}), "").x
     assert x.tolist() == [[1, 1], [0, 2]]
 
 
-def test_missing_values_are_refused_by_column(frame):
+def test_error_on_missing_values_names_the_column(frame):
     frame.loc[[0, 1], "area"], frame.loc[3, "city"] = np.nan, None
     with pytest.raises(InvalidTable, match=r"40 rows.*area \(2\), city \(1\).*--impute median"):
         features_of(frame[["area", "city", "heated"]], "")
 
 
-def test_allowed_missing_numbers_stay_missing_texts_are_a_category(frame):
+def test_with_imputation_missing_text_is_a_category(frame):
     frame.loc[[0, 1], "area"], frame.loc[3, "city"] = np.nan, None
     x, notes, *_ = features_of(frame[["area", "city"]], "median")
     assert np.isnan(x).sum(axis=0).tolist() == [2, 0, 0, 0, 0]
@@ -59,22 +59,22 @@ def test_allowed_missing_numbers_stay_missing_texts_are_a_category(frame):
         ([np.inf, *range(39)], "infinite in 1 rows"),
     ],
 )
-def test_columns_that_are_no_inputs_are_refused(frame, column, complaint):
+def test_columns_of_unusable_types_are_refused(frame, column, complaint):
     with pytest.raises(InvalidTable, match=f"'bad'.*{complaint}"):
         features_of(inputs(frame[["area"]].assign(bad=column)), "")
 
 
-def test_an_empty_column_is_refused_even_when_imputing(frame):
+def test_empty_column_is_refused_even_with_imputation(frame):
     with pytest.raises(InvalidTable, match="'bad' is empty"):
         features_of(frame[["area"]].assign(bad=np.nan), "median")
 
 
-def test_a_table_without_inputs_is_refused(frame):
+def test_table_without_input_columns_is_refused(frame):
     with pytest.raises(InvalidTable, match="no column besides the target"):
         features_of(frame[[]], "")
 
 
-def test_doubtful_inputs_are_warned_of(frame):
+def test_id_like_and_constant_inputs_give_warnings(frame):
     doubtful = frame[["area"]].assign(index=range(5, 45), user_id=range(80, 0, -2), constant="same", grid=[1, 2] * 20)
     assert [warning.split(",")[0] for warning in features_of(doubtful, "").warnings] == [
         "column 'index' counts the rows; remove it unless it is an input",
@@ -92,7 +92,7 @@ def test_doubtful_inputs_are_warned_of(frame):
         (series(0.5, 1.5, 2.5), (), [0.5, 1.5, 2.5]),
     ],
 )
-def test_the_task_follows_from_the_target(column, classes, y):
+def test_task_is_inferred_from_the_target_column(column, classes, y):
     target = target_of(column, None)
     assert (target.classes, target.y.tolist()) == (classes, y)
 
@@ -102,7 +102,7 @@ def test_given_task_overrides_the_inferred_one():
     assert target_of(series(0, 1, 1), "regression").classes == ()
 
 
-def test_whole_numbers_may_be_classes_and_are_warned_of():
+def test_integer_targets_give_a_warning_about_classes():
     assert "--task classification" in target_of(series(1, 2, 3), None).warnings[0]
     assert target_of(series(1.5, 2, 3), None).warnings == ()
 
@@ -127,28 +127,28 @@ def test_whole_numbers_may_be_classes_and_are_warned_of():
         (series(0, 1e-13, 3e-13), None, "in another unit"),
     ],
 )
-def test_targets_that_cannot_be_predicted_are_refused(column, task, complaint):
+def test_unpredictable_targets_are_refused(column, task, complaint):
     with pytest.raises(InvalidTable, match=f"'y'.*{complaint}"):
         target_of(column, task)
 
 
 @pytest.mark.parametrize("values", [("1,5", "a"), ("1.2.3", "1.2.4"), ("low, slow", "low, fast"), ("1st", "2nd")])
-def test_texts_are_classes(values):
+def test_text_targets_are_sorted_into_classes(values):
     assert target_of(series(*values), None).classes == tuple(sorted(values))
 
 
-def test_dates_are_classes_where_asked_for():
+def test_date_targets_can_be_classes_on_request():
     classes = "2020-01-31", "2020-02-01"
     assert target_of(series(*classes), "classification").classes == classes
 
 
 @pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "?"])
-def test_class_called_like_a_missing_value_is_kept_and_warned_of(name):
+def test_class_named_like_a_missing_value_is_kept(name):
     target = target_of(series(*[name, "cat", "dog"] * 12), None)
     assert set(target.classes) == {name, "cat", "dog"}
     assert f"{name} (12). If these rows lack a class, remove them" in target.warnings[0]
 
 
-def test_an_unknown_target_suggests_the_nearest_column(frame):
+def test_unknown_target_name_suggests_the_nearest_column(frame):
     with pytest.raises(InvalidTable, match="no column 'Price'; did you mean 'price'"):
         check_target(list(frame), "Price")

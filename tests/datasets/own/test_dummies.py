@@ -24,7 +24,7 @@ TRAIN = np.arange(8)
         ("abcdefgh", "ij"),
     ],
 )
-def test_inputs_are_those_of_an_encoder_of_the_training_rows(training, test):
+def test_one_hot_inputs_equal_sklearns_encoder_on_training_rows(training, test):
     texts = np.array([*training, *test])[:, None]
     x, *_, dummies = features_of(pd.DataFrame({"n": np.linspace(0, 1, 10), "t": texts[:, 0]}), "")
     (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
@@ -37,13 +37,13 @@ def test_inputs_are_those_of_an_encoder_of_the_training_rows(training, test):
 
 
 @pytest.mark.parametrize("test", ["aa", "ab", "bc", "0a"])
-def test_one_text_in_training_is_no_input(test):
+def test_single_training_category_gives_no_input(test):
     x, *_, dummies = features_of(pd.DataFrame({"n": np.linspace(0, 1, 10), "t": [*"aaaaaaaa", *test]}), "")
     (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
     assert split.inputs.tolist() == [0]
 
 
-def test_splits_with_all_texts_keep_all_columns():
+def test_splits_with_all_categories_keep_all_inputs():
     x, *_, dummies = features_of(pd.DataFrame({"t": [*"abcabcabca"], "u": [*"xyxyxyxyxy"]}), "")
     (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
     assert split.inputs is None

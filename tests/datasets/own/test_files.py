@@ -12,14 +12,14 @@ from lockstep_bench.datasets.own.reading import columns_of
 
 
 @pytest.mark.parametrize("name", ["houses.csv", "houses.tsv", "houses.parquet", "HOUSES.CSV"])
-def test_every_format_gives_the_same_table(frame, write, name):
+def test_csv_tsv_and_parquet_give_the_same_table(frame, write, name):
     cells = read_frame(write(frame, name))
     columns = {column: each.cells.to_numpy() for column, each in columns_of(cells, AS_FOUND).items()}
     pd.testing.assert_frame_equal(pd.DataFrame(columns), frame, check_dtype=False)
     assert cells.index[0] == (1 if name.endswith("parquet") else 2)  # as editors number lines
 
 
-def test_semicolons_separate_columns_too(tmp_path):
+def test_csv_may_be_separated_by_semicolons(tmp_path):
     path = tmp_path / "wine.csv"
     path.write_text("a;b,c\n1;2\n3;4\n")
     assert list(read_frame(path).columns) == ["a;b", "c"]  # a tie goes to the comma
@@ -27,7 +27,7 @@ def test_semicolons_separate_columns_too(tmp_path):
     assert read_frame(path).to_numpy().tolist() == [["1", "2", "3"]]
 
 
-def test_rows_without_names_are_numbered_columns(tmp_path):
+def test_csv_without_header_gets_numbered_columns(tmp_path):
     path = tmp_path / "bare.csv"
     path.write_text("1,5;2,5;3\n4,5;5,5;6\n")
     frame = read_frame(path, Format(no_header=True))
@@ -35,14 +35,14 @@ def test_rows_without_names_are_numbered_columns(tmp_path):
     assert frame.index[0] == 1
 
 
-def test_spaces_around_names_and_quotes_do_not_count(tmp_path):
+def test_spaces_around_names_and_quotes_are_ignored(tmp_path):
     path = tmp_path / "spaced.csv"
     path.write_text('a, b ,"c, d"\n1, 2, "3, 4"\n')
     frame = read_frame(path)
     assert (list(frame), frame.to_numpy().tolist()) == (["a", "b", "c, d"], [["1", "2", "3, 4"]])
 
 
-def test_named_index_of_parquet_is_a_column(tmp_path):
+def test_named_parquet_index_becomes_a_column(tmp_path):
     frame = pd.DataFrame({"b": [1, 2]}, index=pd.Index([0.5, 0.7], name="a"))
     frame.to_parquet(tmp_path / "named.parquet")
     frame.rename_axis(None).to_parquet(tmp_path / "unnamed.parquet")
@@ -51,12 +51,12 @@ def test_named_index_of_parquet_is_a_column(tmp_path):
     assert columns == [["a", "b"], ["b"], ["a", "c", "b"]]
 
 
-def test_parquet_has_names(write, frame):
+def test_parquet_refuses_the_no_header_option(write, frame):
     with pytest.raises(InvalidTable, match="leave --no-header out"):
         read_frame(write(frame, "named.parquet"), Format(no_header=True))
 
 
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+def test_byte_order_mark_is_not_part_of_names(tmp_path):
     path = tmp_path / "excel.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8-sig")
     assert list(read_frame(path).columns) == ["a", "b"]
@@ -77,14 +77,14 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table"),
     ],
 )
-def test_files_that_hold_no_table_are_refused(tmp_path, name, content, complaint):
+def test_files_without_a_table_are_refused(tmp_path, name, content, complaint):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidTable, match=complaint):
         read_frame(tmp_path / name)
 
 
-def test_pipe_is_refused_without_waiting(tmp_path):
+def test_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InvalidTable, match="a folder, pipe or device, not a file; check the path"):
         read_frame(tmp_path / "pipe.csv")
@@ -99,17 +99,17 @@ def test_pipe_is_refused_without_waiting(tmp_path):
         ([b"\xff", b"a"], "bytes that are no text in UTF-8"),
     ],
 )
-def test_nested_columns_and_bytes_are_refused(write, cells, kind):
+def test_nested_and_binary_columns_are_refused(write, cells, kind):
     path = write(pd.DataFrame({"a": [1, 2], "b": cells}), "nested.parquet")
     with pytest.raises(InvalidTable, match=f"the column 'b' holds {kind}.*; save .*, or leave the column out"):
         read_frame(path)
 
 
-def test_bytes_in_utf_8_are_texts(write):
+def test_utf_8_bytes_are_read_as_text(write):
     read_frame(write(pd.DataFrame({"a": [b"yes", b"no", None]}), "bytes.parquet"))
 
 
-def test_names_of_files_and_of_sets_are_distinguished(tmp_path, monkeypatch):
+def test_file_names_are_distinguished_from_data_set_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").touch()
     assert [looks_like_a_table(name) for name in ("my.csv", "my.TSV", "a/b.parquet", "plain")] == [True] * 4

@@ -41,13 +41,13 @@ def test_numbers_are_read_in_the_given_notation(texts, numbers, layout):
         *(["21.3%", "4 %"], ["12 kg", "7.5kg"], ["3 m2", "4 m2"], ["21,5 °C", "-3 °C"], ["$1,200.50", "-$3"]),
     ],
 )
-def test_numbers_in_another_notation_are_refused(texts):
+def test_numbers_in_a_different_notation_are_refused(texts):
     with pytest.raises(InvalidTable, match=r"'x' holds .*, like numbers in another notation; name .* --decimal"):
         read(*texts)
 
 
 @pytest.mark.parametrize("sign", ["-", "?", "NA", "n/a", ".", "None", "#N/A", "unknown", "--", "(missing)"])
-def test_placeholders_among_numbers_are_missing(sign):
+def test_placeholders_among_numbers_count_as_missing(sign):
     column = read("1.5", sign, "2", "2", "3")
     np.testing.assert_array_equal(column.cells, [1.5, np.nan, 2, 2, 3])
     assert column.placeholders.tolist() == [sign]
@@ -68,12 +68,12 @@ def test_placeholders_among_numbers_are_missing(sign):
         ["1,2,3", "4,5", "6,7,8"],
     ],
 )
-def test_other_texts_are_categories(texts):
+def test_other_text_columns_are_categorical(texts):
     assert read(*texts).kind == "category"
 
 
 @pytest.mark.parametrize("texts", [["2024-01-31", "2024-2-1"], ["31.12.2024 10:30", "1.2.24"], ["10:30", "9:05:01 PM"]])
-def test_dates_and_times_are_dates(texts):
+def test_dates_and_times_are_recognised(texts):
     assert read(*texts).kind == "date"
 
 
@@ -86,12 +86,12 @@ def test_dates_and_times_are_dates(texts):
         (["0", "1", "2", "3", "4+"], r"'4\+'"),
     ],
 )
-def test_numbers_with_other_texts_are_refused(texts, others):
+def test_numeric_columns_containing_other_text_are_refused(texts, others):
     with pytest.raises(InvalidTable, match=rf"'x' holds numbers.* but for {others} \(rows? .*--na-values"):
         read(*texts)
 
 
-def test_given_texts_and_numbers_are_missing():
+def test_given_missing_value_markers_are_recognised():
     layout = Format(na_values=("-999", "low"))
     np.testing.assert_array_equal(read("1", "-999.0", "low", "-999", "2", layout=layout).cells, [1, *[np.nan] * 3, 2])
     typed = columns_of(pd.DataFrame({"x": [1.5, -999.0]}), layout)["x"]
@@ -106,6 +106,6 @@ def test_given_texts_and_numbers_are_missing():
         ((",", ","), "both ','"),
     ],
 )
-def test_characters_that_separate_no_numbers_are_refused(options, complaint):
+def test_invalid_decimal_and_thousands_separators_are_refused(options, complaint):
     with pytest.raises(InvalidTable, match=complaint):
         Format.of(*options, None, False)

@@ -28,7 +28,7 @@ def run(*words: str, cwd: Path, site: Path) -> str:
 
 
 @pytest.mark.slow
-def test_an_installed_package_gives_the_table(frame, write, tmp_path):
+def test_generated_package_registers_the_data_set_once_installed(frame, write, tmp_path):
     pytest.importorskip("setuptools")
     frame.loc[0, "area"] = np.nan
     path = write(frame.drop(columns="sold"))
@@ -65,14 +65,14 @@ def test_an_installed_package_gives_the_table(frame, write, tmp_path):
         ("houses", "no column 'cost'"),
     ],
 )
-def test_invalid_package_requests_are_refused(frame, write, tmp_path, name, complaint):
+def test_invalid_package_options_are_refused(frame, write, tmp_path, name, complaint):
     target = "cost" if "column" in complaint else "price"
     result = new(name, "--csv", write(frame), "--target", target, "--into", tmp_path / "new")
     assert (result.exit_code, (tmp_path / "new").exists()) == (2, False)
     assert complaint in result.stderr
 
 
-def test_file_name_outside_utf8_is_refused(frame, write, tmp_path):
+def test_file_name_that_is_not_utf_8_is_refused(frame, write, tmp_path):
     path = write(frame)
     odd = path.rename(path.with_name(os.fsdecode(b"u\xff.csv")))
     result = new("houses", "--csv", odd, "--target", "price", "--into", tmp_path / "new")
@@ -80,7 +80,7 @@ def test_file_name_outside_utf8_is_refused(frame, write, tmp_path):
     assert "is not UTF-8" in result.stderr
 
 
-def test_package_reads_the_table_as_options_said(frame, write, tmp_path):
+def test_generated_package_reads_the_table_with_given_options(frame, write, tmp_path):
     path = write(frame.assign(area=[f"{row},250" for row in range(1, 41)], price=range(40)))
     path.write_text(path.read_text().partition("\n")[2])
     options = ("--target", "4", "--decimal", ",", "--na-values", "-999,Oslo", "--no-header", "--impute", "median")
@@ -93,13 +93,13 @@ def test_package_reads_the_table_as_options_said(frame, write, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below", os.fsdecode(b"u\xff")])
-def test_impossible_folder_is_refused(frame, write, folder):
+def test_unusable_output_folder_is_refused(frame, write, folder):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", folder)
     assert result.exit_code == 2
     assert "choose another with --into" in " ".join(result.stderr.split())
 
 
-def test_empty_text_is_no_folder(frame, write, tmp_path, monkeypatch):
+def test_empty_folder_argument_is_refused(frame, write, tmp_path, monkeypatch):
     path = write(frame)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")

@@ -42,7 +42,7 @@ FEW = ["2.5", "3.1", "4", "5.7"]
 
 @pytest.mark.parametrize("sign", ["-", "?", "NA", "n/a", "missing", "#N/A"])
 @pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
-def test_target_with_placeholders_is_refused_with_its_rows(table, sign, name):
+def test_error_on_placeholders_in_target_names_the_rows(table, sign, name):
     where = "lines 2, 12, 22" if name.endswith("csv") else "rows 1, 11, 21"
     complaint = re.escape(f"{sign!r} in 4 of 40 rows ({where} and 1 more); remove these rows")
     with pytest.raises(InvalidTable, match=f"the target 'more' holds numbers, and {complaint}"):
@@ -52,14 +52,14 @@ def test_target_with_placeholders_is_refused_with_its_rows(table, sign, name):
 
 
 @pytest.mark.parametrize("sign", ["-", "?", "NA", "n/a", "missing", "#N/A"])
-def test_feature_with_placeholders_is_refused_or_imputed(table, sign):
+def test_features_with_placeholders_are_refused_or_imputed(table, sign):
     with pytest.raises(InvalidTable, match=re.escape(f"more (4: {sign!r}); fill or remove them, or give --impute")):
         table(every(sign, FEW))
     described, _ = table(every(sign, FEW), impute="median")
     assert np.isnan(read(described, {})[0]).sum(axis=0).tolist() == [0, 4]
 
 
-def test_thousands_of_a_target_keep_their_scale(table):
+def test_targets_with_thousands_separators_keep_their_scale(table):
     described, _ = table([f"{16455 + 100 * row:,}" for row in range(N)], target="more", thousands=",")
     assert read(described, {})[1][0] == 16455
 
@@ -75,12 +75,12 @@ def test_thousands_of_a_target_keep_their_scale(table):
         [f"{row}.25".encode() for row in range(N)],
     ],
 )
-def test_numbers_of_parquet_are_numbers(table, texts):
+def test_numeric_parquet_columns_are_numbers(table, texts):
     described, _ = table(texts, "table.parquet", impute="median")
     assert read(described, {})[0].shape == (N, 2)
 
 
-def test_decimals_of_parquet_are_a_target_of_a_regression(table):
+def test_parquet_decimal_target_makes_a_regression(table):
     assert table([Decimal(row * row) / 4 for row in range(N)], "table.parquet", "more")[0].task == "regression"
 
 
@@ -101,7 +101,7 @@ DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(days=row) for row in rang
         (["2024-01-01", "2024-07-01"] * (N // 2), "table.csv"),
     ],
 )
-def test_dates_are_refused(table, dates, name):
+def test_date_columns_are_refused(table, dates, name):
     with pytest.raises(InvalidTable, match=r"the column 'more' holds dates or times .*; turn them into numbers"):
         table(dates, name, impute="median")
     with pytest.raises(InvalidTable, match=r"the target 'more' (holds dates or times|is missing)"):
@@ -109,7 +109,7 @@ def test_dates_are_refused(table, dates, name):
 
 
 @pytest.mark.parametrize("names", [[f"pat{row}" for row in range(20)], [f"Ann {row % 15}" for row in range(20)]])
-def test_names_in_few_rows_are_refused(write, names):
+def test_name_like_text_columns_are_refused(write, names):
     frame = pd.DataFrame({"x": X[:20], "name": names, "y": Y[:20]})
     with pytest.raises(InvalidTable, match=r"the column 'name' has \d+ different texts in 20 rows .* like a name"):
         describe(write(frame), "y")
@@ -118,24 +118,24 @@ def test_names_in_few_rows_are_refused(write, names):
 @pytest.mark.parametrize(
     "classes", [("yes", "yes ", "no"), (" a", "a", "b"), ("a\u00a0", "a", "b"), ("b", "a", "a\t"), ("a", "  b", "b  ")]
 )
-def test_spaces_make_no_classes_and_are_reported(table, classes):
+def test_spaces_do_not_distinguish_classes(table, classes):
     described, _ = table(list(np.resize(classes, N)), "table.parquet", "more")
     assert described.task == "binary"
     spaced = len([text for text in classes if text.strip() != text and text.strip() in classes])
     assert any(note.startswith("Spaces around texts do not count") for note in described.notes) == bool(spaced)
 
 
-def test_class_in_every_row_but_for_spaces_is_refused_in_words(table):
+def test_target_constant_up_to_spaces_is_refused(table):
     with pytest.raises(InvalidTable, match=r"is 'yes' in every row \('yes ' too, as spaces do not count\)"):
         table(["yes", "yes "] * (N // 2), target="more")
 
 
-def test_texts_that_differ_in_capitals_are_warned_of(table):
+def test_text_differing_only_in_capitals_gives_a_warning(table):
     assert "texts of column 'more' differ in capitals only: 'Yes', 'yes'" in table(["Yes", "no", "yes", "a"] * 10)[1]
 
 
 @pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "N/A", "-"])
-def test_class_called_like_a_missing_value_is_a_class(table, name):
+def test_class_named_like_a_missing_value_is_kept(table, name):
     described, warnings = table([name, "cat", "dog", "cat"] * 10, target="more")
     assert described.n_classes == 3
     assert any(f"{name} (10). If these rows lack a class" in warning for warning in warnings)
@@ -155,14 +155,14 @@ def test_class_called_like_a_missing_value_is_a_class(table, name):
         (["1.5\t2\t2.5"], "y"),
     ],
 )
-def test_first_line_that_is_a_row_is_refused(tmp_path, lines, target):
+def test_first_line_of_numbers_is_refused_as_header(tmp_path, lines, target):
     path = tmp_path / ("table.tsv" if "\t" in lines[0] else "table.csv")
     path.write_text("\n".join(lines * N))
     with pytest.raises(InvalidTable, match=r"the first line of the table holds .*, like a row .*; give --no-header"):
         describe(path, target)
 
 
-def test_line_of_names_that_is_repeated_is_refused(tmp_path):
+def test_repeated_header_line_is_refused(tmp_path):
     lines = ["x,y", *(f"{x},{y}" for x, y in zip(X, Y, strict=True))]
     (tmp_path / "joined.csv").write_text("\n".join(lines * 2))
     with pytest.raises(InvalidTable, match=r"the column 'x' holds numbers but for 'x' \(line 42\)"):
@@ -170,14 +170,14 @@ def test_line_of_names_that_is_repeated_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("header", ["2001,2002,2003,y", "x,400.5,y", "0,1,2,y", "2001,2005,2010,y", "a,b,c,y"])
-def test_names_with_numbers_are_names(tmp_path, header):
+def test_column_names_may_contain_numbers(tmp_path, header):
     path = tmp_path / "table.csv"
     rows = [",".join(map(str, values)) for values in np.random.default_rng(0).normal(size=(N, header.count(",") + 1))]
     path.write_text("\n".join([header, *rows]))
     assert describe(path, "y")[0].n_features == header.count(",")
 
 
-def test_table_without_names_is_run_by_numbers(tmp_path):
+def test_table_without_header_uses_column_numbers(tmp_path):
     path = tmp_path / "bare.csv"
     path.write_text("\n".join(f"{x},{x * x},{y}" for x, y in zip(X, Y, strict=True)))
     described, _ = describe(path, "3", no_header=True)
@@ -188,7 +188,7 @@ def test_table_without_names_is_run_by_numbers(tmp_path):
 
 @pytest.mark.parametrize("numbers", [range(N), range(1, N + 1), range(N, 0, -1), range(5, 5 + 3 * N, 3)])
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", " "])
-def test_first_column_without_a_name_that_numbers_rows_is_refused(write, numbers, name):
+def test_unnamed_column_of_row_numbers_is_refused(write, numbers, name):
     shuffled = np.random.default_rng(0).permutation(list(numbers))
     for column in (list(numbers), shuffled):
         path = write(pd.DataFrame({name: column, "x": X, "y": Y}))
@@ -196,25 +196,25 @@ def test_first_column_without_a_name_that_numbers_rows_is_refused(write, numbers
             describe(path, "y")
 
 
-def test_shuffled_row_numbers_with_a_name_are_warned_of(table):
+def test_named_column_of_row_numbers_gives_a_warning(table):
     numbers = np.random.default_rng(0).permutation(N)
     for column in (numbers, numbers + 1):
         assert any("'more' counts the rows" in warning for warning in table(column)[1])
     assert not any("'more' counts the rows" in warning for warning in table(numbers * 2)[1])
 
 
-def test_first_column_without_a_name_may_be_an_input(write):
+def test_unnamed_first_column_may_be_an_input(write):
     assert describe(write(pd.DataFrame({"": X, "y": Y})), "y")[0].n_features == 1
 
 
-def test_description_reads_again_what_options_said(table):
+def test_stored_description_keeps_the_reading_options(table):
     texts = [f"{row},234" if row % 5 else "-999" for row in range(1, N + 1)]
     described, _ = table(texts, na_values="-999", impute="median", thousands=",")
     assert cells(type(described).from_json(described.to_json()))[2] == 1234
     assert np.isnan(cells(described)).sum() == N // 5
 
 
-def test_overview_lists_the_target_first(table):
+def test_table_overview_lists_the_target_first(table):
     described, _ = table([f"{row % 7}.5" if row else None for row in range(N)], "table.parquet", impute="median")
     assert [tuple(line) for line in overview(described)] == [
         ("y", "target", "", f"{Y[0]:g}"),
@@ -225,13 +225,13 @@ def test_overview_lists_the_target_first(table):
     assert overview(described)[0] == ("more", "target", "2 classes", "'a'")
 
 
-def test_dates_may_be_classes_where_asked_for(table):
+def test_date_targets_may_be_classes_on_request(table):
     for name in ("table.csv", "table.parquet"):
         described, _ = table(DAYS[:2] * (N // 2), name, "more", task="classification")
         assert overview(described)[0] == ("more", "target", "2 classes", "'2024-01-01'")
         assert read(described, {})[1][:2].tolist() == [0, 1]
 
 
-def test_truth_values_in_any_capitals_are_zeros_and_ones(table):
+def test_booleans_in_any_capitalisation_become_zeros_and_ones(table):
     described, _ = table(["TRUE", "false", "True", "FALSE"] * 10)
     assert read(described, {})[0][:4, 1].tolist() == [1, 0, 1, 0]

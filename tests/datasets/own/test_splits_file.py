@@ -9,7 +9,7 @@ from lockstep_bench.datasets.own.splits_file import read_splits, scheme_of
 from lockstep_bench.datasets.records import Split
 
 
-def test_columns_say_which_rows_train_and_test(write):
+def test_splits_file_columns_assign_training_and_test_rows(write):
     first, second = ["train"] * 30 + ["test"] * 10, ["test", "train", "train", ""] * 10
     one, two = read_splits(write(pd.DataFrame({"a": first, "b": second}), "splits.csv"), 40)
     assert (one.train.tolist(), one.test.tolist()) == ([*range(30)], [*range(30, 40)])
@@ -26,7 +26,7 @@ def test_columns_say_which_rows_train_and_test(write):
         (["train"] * 9 + ["test"] * 31, "9 rows train and 31 test"),
     ],
 )
-def test_files_that_do_not_fit_are_refused(write, cells, complaint):
+def test_mismatching_splits_files_are_refused(write, cells, complaint):
     with pytest.raises(InvalidTable, match=complaint):
         read_splits(write(pd.DataFrame({"a": cells}), "splits.csv"), 40)
 
@@ -40,5 +40,5 @@ def test_files_that_do_not_fit_are_refused(write, cells, complaint):
         ([([0, 1], [4]), ([2, 3], [5])], "drawn"),
     ],
 )
-def test_the_scheme_says_what_splits_share(rows, scheme):
+def test_split_scheme_states_what_splits_share(rows, scheme):
     assert scheme_of(tuple(Split(np.array(train), np.array(test)) for train, test in rows)) == scheme

@@ -16,7 +16,7 @@ def register(monkeypatch):
         yield datasets.add
 
 
-def test_a_registered_table_loads_like_any_set(frame, write, register):
+def test_registered_table_loads_like_a_built_in_set(frame, write, register):
     table, warnings = describe(write(frame.drop(columns="sold"), "My houses.csv"), "price")
     register(table)
     loaded, source = datasets.load("my-houses"), datasets.entry("my-houses")
@@ -28,7 +28,7 @@ def test_a_registered_table_loads_like_any_set(frame, write, register):
     assert any("40 rows are few" in warning for warning in warnings)
 
 
-def test_the_noise_range_follows_a_splits_training_targets(frame, write, register):
+def test_noise_range_follows_the_splits_training_targets(frame, write, register):
     register(describe(write(frame), "price")[0])
     loaded, source = datasets.load("houses"), datasets.entry("houses")
     assert source.noise_precisions is None
@@ -38,7 +38,7 @@ def test_the_noise_range_follows_a_splits_training_targets(frame, write, registe
         assert of_split.noise_precisions == pytest.approx((1 / variance, 100 / variance))
 
 
-def test_a_split_has_inputs_for_the_texts_of_its_training_rows(frame, write, register):
+def test_split_inputs_cover_only_training_categories(frame, write, register):
     frame.loc[39, "city"] = "Zug"
     splits = pd.DataFrame({"with": ["test"] + ["train"] * 39, "without": ["train"] * 39 + ["test"]})
     register(describe(write(frame), "price", splits_file=write(splits, "splits.csv"))[0])
@@ -52,7 +52,7 @@ def test_a_split_has_inputs_for_the_texts_of_its_training_rows(frame, write, reg
     assert without.x[39, 1:4].tolist() == [0, 0, 0]
 
 
-def test_a_split_without_inputs_is_refused(frame, write):
+def test_split_without_inputs_is_refused(frame, write):
     frame.loc[39, "city"] = "Zug"
     frame.loc[:38, "city"] = "Rome"
     splits = write(pd.DataFrame({"a": ["train"] * 39 + ["test"]}), "splits.csv")
@@ -60,20 +60,20 @@ def test_a_split_without_inputs_is_refused(frame, write):
         describe(write(frame[["city", "price"]]), "price", splits_file=splits)
 
 
-def test_texts_are_classes(frame, write):
+def test_text_target_becomes_classes(frame, write):
     table, _ = describe(write(frame), "sold")
     assert (table.task, table.n_classes) == ("binary", 2)
     assert any("0 is no (27), 1 is yes (13)" in note for note in table.notes)
 
 
-def test_a_description_survives_json(frame, write):
+def test_table_description_survives_json(frame, write):
     table, _ = describe(write(frame), "sold")
     assert Table.from_json(table.to_json()) == table
     with pytest.raises(ValueError, match="not the description of a table"):
         Table.from_json('{"name": "houses"}')
 
 
-def test_options_give_the_table_again(frame, write):
+def test_recorded_options_recreate_the_table(frame, write):
     frame.loc[0, "area"] = np.nan
     splits = write(pd.DataFrame({"a": ["train"] * 30 + ["test"] * 10}), "splits.csv")
     path = write(frame)
@@ -85,7 +85,7 @@ def test_options_give_the_table_again(frame, write):
     assert (table.n_splits, table.split_scheme) == (1, "resampled")
 
 
-def test_a_changed_file_is_refused(frame, write, register):
+def test_changed_table_file_is_refused(frame, write, register):
     path = write(frame)
     table, _ = describe(path, "price")
     register(table)
@@ -95,14 +95,14 @@ def test_a_changed_file_is_refused(frame, write, register):
         datasets.load("houses")
 
 
-def test_only_text_may_be_missing_and_is_read_again(frame, write, register):
+def test_missing_text_alone_is_loaded_without_nan(frame, write, register):
     frame.loc[3, "city"] = None
     table, _ = describe(write(frame), "price", impute="median")
     register(table)
     assert np.isfinite(datasets.load("houses").x).all()
 
 
-def test_a_name_that_is_taken_gets_an_ending(frame, write):
+def test_taken_or_invalid_data_set_names_are_changed(frame, write):
     assert describe(write(frame, "yacht.csv"), "price", taken=datasets.names())[0].name == "yacht-own"
     assert describe(write(frame, "été & Co.csv"), "price")[0].name == "t-co"
     assert describe(write(frame, "数.csv"), "price")[0].name == "table"
@@ -112,24 +112,24 @@ def test_a_name_that_is_taken_gets_an_ending(frame, write):
     ("options", "complaint"),
     [({"task": "ranking"}, "--task 'ranking' is unknown"), ({"impute": "mean"}, "--impute 'mean' is unknown")],
 )
-def test_unknown_choices_are_refused(frame, write, options, complaint):
+def test_unknown_option_values_are_refused(frame, write, options, complaint):
     with pytest.raises(InvalidTable, match=complaint):
         describe(write(frame), "price", **options)
 
 
-def test_too_few_rows_are_refused(frame, write):
+def test_table_with_too_few_rows_is_refused(frame, write):
     with pytest.raises(InvalidTable, match="19 rows; at least 20"):
         describe(write(frame.iloc[:19]), "price")
 
 
-def test_repeated_rows_and_wide_tables_are_remarked(frame, write):
+def test_repeated_rows_and_wide_tables_give_notes(frame, write):
     table, _ = describe(write(pd.concat([frame, frame.iloc[:3]])), "price")
     assert any(note.startswith("3 rows repeat another row") for note in table.notes)
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 40))).rename(columns=str)
     assert any("39 features for 30 rows" in warning for warning in describe(write(wide), "0")[1])
 
 
-def test_tables_are_forgotten_after_the_block(frame, write, register):
+def test_tables_are_unregistered_after_the_context(frame, write, register):
     table, _ = describe(write(frame), "price")
     with datasets.added([table]):
         assert "houses" in datasets.names()

@@ -30,7 +30,7 @@ def stored(folder):
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def test_an_empty_folder_is_filled(tmp_path, tiny):
+def test_download_fills_an_empty_folder(tmp_path, tiny):
     folder = tmp_path / "new folder"
     arrived = datasets.fetch("tiny", folder)
     assert stored(folder) == tiny
@@ -40,7 +40,7 @@ def test_an_empty_folder_is_filled(tmp_path, tiny):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_files_can_be_read_by_a_whole_lab(tmp_path, tiny):
+def test_downloaded_files_are_readable_by_all_users(tmp_path, tiny):
     for path in datasets.fetch("tiny", tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
@@ -54,7 +54,7 @@ def test_only_missing_and_damaged_files_are_downloaded(tmp_path, tiny, web, plac
     assert stored(tmp_path) == tiny
 
 
-def test_pipe_in_the_way_is_named_and_stays(tmp_path, tiny, place):
+def test_error_names_a_named_pipe_in_the_way(tmp_path, tiny, place):
     place(tmp_path, tiny)
     pipe = tmp_path / "tiny sets" / DATA
     pipe.unlink()
@@ -64,21 +64,21 @@ def test_pipe_in_the_way_is_named_and_stays(tmp_path, tiny, place):
     assert pipe.is_fifo()
 
 
-def test_a_complete_folder_needs_no_server(tmp_path, tiny, web, place):
+def test_complete_folder_needs_no_server(tmp_path, tiny, web, place):
     place(tmp_path, tiny)
     assert datasets.fetch("tiny", tmp_path, base_url="http://127.0.0.1:1/") == ()
     assert datasets.fetch("diabetes", tmp_path) == ()
     assert web.requests == []
 
 
-def test_a_mirror_can_be_named(tmp_path, tiny, web):
+def test_mirror_url_can_be_chosen(tmp_path, tiny, web):
     web.files.update({f"mirror/{path}": body for path, body in tiny.items()})
     datasets.fetch("tiny", tmp_path, base_url=f"{web.url}mirror")
     assert all(path.startswith("mirror/") for path in web.requests)
 
 
 @pytest.mark.parametrize("length", ["same", "longer"])
-def test_a_wrong_checksum_is_refused(tmp_path, tiny, web, length):
+def test_download_with_a_wrong_checksum_is_refused(tmp_path, tiny, web, length):
     web.files[DATA] = tiny[DATA].replace(b"7.5", b"7.6", 1) + (b"more" if length == "longer" else b"")
     with pytest.raises(datasets.Unavailable, match=r"data\.txt is refused") as caught:
         datasets.fetch("tiny", tmp_path)
@@ -98,27 +98,27 @@ def test_partial_downloads_are_kept_and_resumed(tmp_path, tiny, web, respond):
     assert web.requests == [last]
 
 
-def test_a_truncated_body_is_refused(tmp_path, tiny, web, respond):
+def test_truncated_download_is_refused(tmp_path, tiny, web, respond):
     web.misbehaviour[DATA] = respond(200, tiny[DATA][:40], Content_Length=str(len(tiny[DATA])))
     with pytest.raises(datasets.Unavailable, match=r"data\.txt was not delivered .*IncompleteRead"):
         datasets.fetch("tiny", tmp_path)
     assert stored(tmp_path) == {}
 
 
-def test_a_body_cut_without_a_length_is_refused(tmp_path, tiny, web, respond):
+def test_truncated_download_without_content_length_is_refused(tmp_path, tiny, web, respond):
     web.misbehaviour[DATA] = respond(200, tiny[DATA][:40])
     with pytest.raises(datasets.Unavailable, match="does not match the known hash"):
         datasets.fetch("tiny", tmp_path)
     assert stored(tmp_path) == {}
 
 
-def test_a_file_that_is_not_there_is_reported(tmp_path, tiny, web):
+def test_missing_file_on_the_server_is_reported(tmp_path, tiny, web):
     del web.files[DATA]
     with pytest.raises(datasets.Unavailable, match=r"data\.txt was not delivered \(404 Client Error"):
         datasets.fetch("tiny", tmp_path)
 
 
-def test_unreachable_server_fails_at_once_and_once(tmp_path, tiny, monkeypatch):
+def test_unreachable_server_fails_immediately_without_retry(tmp_path, tiny, monkeypatch):
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
     with socket.socket() as unused:
@@ -130,7 +130,7 @@ def test_unreachable_server_fails_at_once_and_once(tmp_path, tiny, monkeypatch):
     assert "fetch tiny" in caught.value.remedy
 
 
-def test_a_server_that_drops_packets_costs_one_timeout(tmp_path, tiny, monkeypatch):
+def test_server_that_drops_packets_costs_one_timeout(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(download, "CONNECT_TIMEOUT_SECONDS", 0.2)
     tried = []
 
@@ -144,7 +144,7 @@ def test_a_server_that_drops_packets_costs_one_timeout(tmp_path, tiny, monkeypat
     assert tried == [0.2]
 
 
-def test_a_silent_server_costs_one_timeout(tmp_path, tiny, web, monkeypatch):
+def test_silent_server_costs_one_timeout(tmp_path, tiny, web, monkeypatch):
     monkeypatch.setattr(download, "READ_TIMEOUT_SECONDS", 0.2)
     web.misbehaviour[DATA] = lambda _: time.sleep(0.6)
     with pytest.raises(datasets.Unreachable, match="timed out"):
@@ -185,7 +185,7 @@ class Redirecting(requests.adapters.BaseAdapter):
         ("http://127.0.0.1/", "http://example.invalid/data.txt"),
     ],
 )
-def test_a_redirect_away_from_https_is_not_followed(base_url, location):
+def test_redirect_away_from_https_is_not_followed(base_url, location):
     adapter = Redirecting(location)
     with download.session(base_url) as connection:
         for scheme in ("https://", "http://"):
@@ -196,7 +196,7 @@ def test_a_redirect_away_from_https_is_not_followed(base_url, location):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_fetch_refuses_a_redirect_from_a_tls_server_to_http(tmp_path, tiny, web, monkeypatch):
+def test_fetch_refuses_redirects_from_https_to_http(tmp_path, tiny, web, monkeypatch):
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     names = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1")
@@ -224,7 +224,7 @@ def test_fetch_refuses_a_redirect_from_a_tls_server_to_http(tmp_path, tiny, web,
     assert web.requests == []
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, tiny):
+def test_error_names_an_unwritable_folder(tmp_path, tiny):
     (tmp_path / "tiny sets").write_text("not a folder")
     with pytest.raises(datasets.Unavailable, match=r"cannot write to .*tiny sets") as caught:
         datasets.fetch("tiny", tmp_path)
@@ -250,7 +250,7 @@ def test_read_only_data_folder_is_read_without_downloads(tmp_path, tiny, place):
         data.chmod(0o755)
 
 
-def test_processes_may_fetch_the_same_set_at_once(tmp_path, tiny):
+def test_concurrent_downloads_of_one_set_succeed(tmp_path, tiny):
     command = [
         sys.executable,
         "-c",
@@ -263,7 +263,7 @@ def test_processes_may_fetch_the_same_set_at_once(tmp_path, tiny):
     assert stored(tmp_path) == tiny
 
 
-def test_progress_goes_to_stderr(tmp_path, tiny, capfd):
+def test_download_progress_goes_to_stderr(tmp_path, tiny, capfd):
     datasets.fetch("tiny", tmp_path, progress=True)
     out, err = capfd.readouterr()
     assert out == ""
@@ -310,7 +310,7 @@ SOURCE = Source(
     return publish
 
 
-def test_archives_are_downloaded_once_and_only_their_files_stay(tmp_path, web, publish):
+def test_archive_is_downloaded_once_keeping_only_pinned_files(tmp_path, web, publish):
     publish(MEMBERS | {"set/more.bin": b"unwanted"})
     arrived = datasets.fetch("packed", tmp_path)
     assert web.requests == ["set.tar.gz", "alone.gz"]
@@ -343,7 +343,7 @@ def test_an_archive_with_a_wrong_checksum_is_refused(tmp_path, web, publish):
     assert_refused(tmp_path, r"set\.tar\.gz is refused: .*does not match the known hash")
 
 
-def test_an_archive_that_is_longer_than_published_is_refused(tmp_path, web, publish):
+def test_archive_longer_than_published_is_refused(tmp_path, web, publish):
     tar = publish(MEMBERS)
     web.files["set.tar.gz"] += b"more"
     assert_refused(tmp_path, rf"set\.tar\.gz is refused: it is longer than {len(tar)} bytes")
@@ -367,12 +367,12 @@ def test_an_archive_with_an_escaping_path_is_refused(tmp_path, publish):
     assert not (tmp_path / "escaped").exists()
 
 
-def test_an_archive_of_other_files_is_refused_whole(tmp_path, publish):
+def test_archive_with_a_changed_member_is_refused_entirely(tmp_path, publish):
     publish(MEMBERS | {"set/deeper/b.bin": b"owt"})
     assert_refused(tmp_path, r"its set/deeper/b\.bin has the sha256")
 
 
-def test_a_gz_is_not_unpacked_on_the_way(tmp_path, web, publish):
+def test_gzip_file_is_not_decompressed_in_transit(tmp_path, web, publish):
     publish(MEMBERS)
     asked = []
     packed = web.files["alone.gz"]

@@ -20,7 +20,7 @@ def leftovers(folder):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_endless_body_is_cut_off_at_its_size(tmp_path, tiny, web, chunked):
+def test_endless_download_is_cut_off_at_published_size(tmp_path, tiny, web, chunked):
     sent = []
 
     def endless(handler):
@@ -43,7 +43,7 @@ def test_endless_body_is_cut_off_at_its_size(tmp_path, tiny, web, chunked):
     assert leftovers(tmp_path) == []
 
 
-def test_slow_drip_ends_at_a_deadline(tmp_path, tiny, web, monkeypatch):
+def test_very_slow_download_ends_at_a_deadline(tmp_path, tiny, web, monkeypatch):
     monkeypatch.setattr(download, "SLOWEST_BYTES_PER_SECOND", 1_000_000)
     monkeypatch.setattr(download, "PATIENCE_SECONDS", 0.2)
     ended = threading.Event()
@@ -69,7 +69,7 @@ def test_slow_drip_ends_at_a_deadline(tmp_path, tiny, web, monkeypatch):
     assert leftovers(tmp_path) == []
 
 
-def test_dropped_packets_are_reported(tmp_path, tiny, firewall, monkeypatch):
+def test_connection_dropping_packets_is_reported(tmp_path, tiny, firewall, monkeypatch):
     monkeypatch.setattr(download, "CONNECT_TIMEOUT_SECONDS", 0.5)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(datasets.Unreachable, match=r"no connection to 127\.0\.0\.1: it timed out"):
@@ -77,7 +77,7 @@ def test_dropped_packets_are_reported(tmp_path, tiny, firewall, monkeypatch):
     assert leftovers(tmp_path) == []
 
 
-def test_shorter_length_than_the_body_is_refused(tmp_path, tiny, web, respond):
+def test_content_length_below_the_body_size_is_refused(tmp_path, tiny, web, respond):
     web.misbehaviour[DATA] = respond(200, tiny[DATA], Content_Length="40")
     with pytest.raises(datasets.Unavailable, match="does not match the known hash"):
         datasets.fetch("tiny", tmp_path)
@@ -85,14 +85,14 @@ def test_shorter_length_than_the_body_is_refused(tmp_path, tiny, web, respond):
 
 
 @pytest.mark.parametrize("length", ["-5", "99999999999999999999999", "many", "1e3"])
-def test_length_that_is_no_length_is_refused(tmp_path, tiny, web, respond, length):
+def test_invalid_content_length_is_refused(tmp_path, tiny, web, respond, length):
     web.misbehaviour[DATA] = respond(200, tiny[DATA][:40], Content_Length=length)
     with pytest.raises(datasets.Unavailable):
         datasets.fetch("tiny", tmp_path)
     assert leftovers(tmp_path) == []
 
 
-def test_redirect_loops_end(tmp_path, tiny, web, respond):
+def test_redirect_loop_ends_with_an_error(tmp_path, tiny, web, respond):
     web.misbehaviour[DATA] = respond(302, Location=f"/{DATA}")
     with pytest.raises(datasets.Unavailable, match="Exceeded 30 redirects"):
         datasets.fetch("tiny", tmp_path)
@@ -124,7 +124,7 @@ def test_redirect_loops_end(tmp_path, tiny, web, respond):
         "https://[",
     ],
 )
-def test_redirect_to_another_place_is_refused(tmp_path, tiny, web, respond, location):
+def test_redirect_to_another_host_or_file_is_refused(tmp_path, tiny, web, respond, location):
     web.misbehaviour[DATA] = respond(302, Location=location)
     with pytest.raises(datasets.Unavailable, match=r"data\.txt (is refused|was not delivered)"):
         datasets.fetch("tiny", tmp_path)
@@ -133,7 +133,7 @@ def test_redirect_to_another_place_is_refused(tmp_path, tiny, web, respond, loca
 
 
 @pytest.mark.parametrize("status", [204, 206, 304, 401, 403, 404, 429, 500, 503])
-def test_other_statuses_are_refused(tmp_path, tiny, web, respond, status):
+def test_unexpected_http_statuses_are_refused(tmp_path, tiny, web, respond, status):
     web.misbehaviour[DATA] = respond(status)
     with pytest.raises(datasets.Unavailable, match=rf"({status}|does not match the known hash)"):
         datasets.fetch("tiny", tmp_path)
@@ -152,7 +152,7 @@ def test_other_statuses_are_refused(tmp_path, tiny, web, respond, status):
     ],
     ids=["nothing", "zeros", "version", "headers", "ssh", "long"],
 )
-def test_reply_that_is_no_http_is_refused(tmp_path, tiny, web, reply):
+def test_non_http_reply_is_refused(tmp_path, tiny, web, reply):
     def answer(handler):
         handler.wfile.write(reply)
         handler.close_connection = True
@@ -182,7 +182,7 @@ def pinned(path, n_bytes):
     return datasets.File(path, n_bytes, sha256=hashlib.sha256(b"7").hexdigest())
 
 
-def test_gz_bomb_is_cut_off_at_the_published_size(tmp_path):
+def test_gzip_bomb_is_cut_off_at_published_size(tmp_path):
     packed = bomb(tmp_path / "a.gz")
     with pytest.raises(unpack.UnexpectedContent, match="its a is longer than 1000 bytes"):
         unpack.unpack(packed, [pinned("a", 1000)], tmp_path / "into")
@@ -207,7 +207,7 @@ def test_tar_bomb_is_refused(tmp_path, name, kind, complaint):
     assert sum(path.stat().st_size for path in (tmp_path / "into").rglob("*") if path.is_file()) <= 1000
 
 
-def test_tar_of_many_members_is_refused(tmp_path):
+def test_tar_with_too_many_members_is_refused(tmp_path):
     packed = tmp_path / "a.tar.gz"
     with tarfile.open(packed, "w:gz") as archive:
         for number in range(3000):

@@ -40,13 +40,13 @@ def written(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_only_wanted_members_are_extracted(tmp_path, tar):
+def test_only_requested_archive_members_are_extracted(tmp_path, tar):
     into = tmp_path / "into"
     unpack.unpack(tar("set/a", "set/unwanted", "./set/b"), [pinned("set/b"), pinned("set/a")], into)
     assert written(into) == {"set/a": BODY, "set/b": BODY}
 
 
-def test_gz_gives_its_single_file(tmp_path):
+def test_gzip_extraction_gives_its_single_file(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(BODY))
     digest = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
     unpack.unpack(tmp_path / "a.gz", [File("a", None, md5=digest)], tmp_path / "into")
@@ -61,7 +61,7 @@ def test_gz_gives_its_single_file(tmp_path):
         ("/a", "it holds '/a', which is an absolute path"),
     ],
 )
-def test_escaping_path_is_refused(tmp_path, tar, path, complaint):
+def test_archive_path_outside_the_folder_is_refused(tmp_path, tar, path, complaint):
     with pytest.raises(unpack.UnexpectedContent, match=complaint):
         unpack.unpack(tar(path, "set/a"), [pinned("set/a")], tmp_path / "into")
     assert not (tmp_path / "a").exists()
@@ -79,7 +79,7 @@ def test_escaping_path_is_refused(tmp_path, tar, path, complaint):
         (tarfile.DIRTYPE, "", "its 'a' is not a plain file"),
     ],
 )
-def test_link_or_device_is_refused(tmp_path, tar, kind, target, complaint):
+def test_archive_member_that_is_link_or_device_is_refused(tmp_path, tar, kind, target, complaint):
     member = tarfile.TarInfo("a")
     member.type, member.linkname = kind, target
     with pytest.raises(unpack.UnexpectedContent, match=complaint):
@@ -95,12 +95,12 @@ def test_link_or_device_is_refused(tmp_path, tar, kind, target, complaint):
         (pinned("b"), "it does not hold 'b'"),
     ],
 )
-def test_changed_or_missing_member_is_refused(tmp_path, tar, file, complaint):
+def test_changed_or_missing_archive_member_is_refused(tmp_path, tar, file, complaint):
     with pytest.raises(unpack.UnexpectedContent, match=complaint):
         unpack.unpack(tar("a"), [file], tmp_path / "into")
 
 
-def test_unknown_size_is_limited(tmp_path, tar, monkeypatch):
+def test_member_of_unknown_size_has_a_size_limit(tmp_path, tar, monkeypatch):
     monkeypatch.setattr(unpack, "MOST_BYTES", 4)
     with pytest.raises(unpack.UnexpectedContent, match="its a is longer than 4 bytes"):
         unpack.unpack(tar("a"), [pinned("a", bytes=None)], tmp_path / "into")

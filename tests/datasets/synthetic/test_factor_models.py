@@ -24,19 +24,19 @@ def loaded(request):
     return datasets.entry(request.param), datasets.load(request.param)
 
 
-def test_values_equal_stored_ones(loaded):
+def test_generated_values_have_the_stored_checksum(loaded):
     source, dataset = loaded
     assert dataset.data_sha256 == SHA256[source.name]
 
 
-def test_every_set_belongs_to_the_suite_and_says_how_many_factors_to_fit(loaded):
+def test_every_set_states_its_number_of_factors(loaded):
     source, _ = loaded
     assert source.suites == ("factor-analysis",)
     assert (source.n_factors, source.n_splits, source.max_length) == (K, 10, None)
     assert source.name == f"fa-D{source.n_features}-K10-spectrum1-{source.name.rsplit('-')[-1]}"
 
 
-def test_a_split_is_one_model_and_its_rows_are_the_parameters(loaded):
+def test_each_split_stores_one_models_parameters(loaded):
     source, dataset = loaded
     for number, split in enumerate(dataset.splits):
         model = source.truth(dataset, split)
@@ -47,7 +47,7 @@ def test_a_split_is_one_model_and_its_rows_are_the_parameters(loaded):
     assert not dataset.y.any()
 
 
-def test_values_follow_the_laws_of_algorithm_3(loaded):
+def test_parameters_follow_the_distributions_of_algorithm_3(loaded):
     source, dataset = loaded
     low, high = 1, int(source.name.rsplit("-")[-1])
     models = [source.truth(dataset, split) for split in dataset.splits]
@@ -61,7 +61,7 @@ def test_values_follow_the_laws_of_algorithm_3(loaded):
         assert share == pytest.approx(1, abs=0.25)
 
 
-def test_factors_are_an_orthonormal_frame_with_each_row_scaled():
+def test_factors_are_scaled_orthonormal_rows():
     # With a spectrum of one value there is nothing but the frame left.
     model = draw(DIM, K, (4, 4), [0])
     np.testing.assert_allclose(model.factors @ model.factors.T, 4 * np.eye(K), atol=1e-4)
@@ -83,7 +83,7 @@ def test_factors_are_distributed_as_leading_wishart_eigenvectors():
         assert kstest(own, other).pvalue > 1e-3
 
 
-def test_models_differ_from_split_to_split_and_from_set_to_set():
+def test_models_differ_between_splits_and_sets():
     everything = [datasets.load(source.name) for source in SOURCES]
     means = [digest(dataset.x[split.train[:1]]) for dataset in everything for split in dataset.splits]
     assert len(set(means)) == len(means)

@@ -11,7 +11,7 @@ SYNTHETIC = ("synthetic-linear-2d", "synthetic-linear-2d-released", "synthetic-l
 
 
 @pytest.mark.parametrize("name", [*SYNTHETIC, "toy"])
-def test_every_split_is_a_draw_of_its_own_and_the_same_at_every_reading(name):
+def test_splits_are_distinct_reproducible_draws(name):
     first, second = datasets.load(name), datasets.load(name)
     assert first.data_sha256 == second.data_sha256
     used = np.concatenate([np.concatenate([split.train, split.test]) for split in first.splits])
@@ -21,13 +21,13 @@ def test_every_split_is_a_draw_of_its_own_and_the_same_at_every_reading(name):
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
-def test_inputs_have_unit_variances_and_a_covariance_of_a_half(name):
+def test_inputs_have_unit_variance_and_covariance_one_half(name):
     x = datasets.load(name).x
     np.testing.assert_allclose(np.cov(x.T), [[1, 0.5], [0.5, 1]], atol=5 / np.sqrt(len(x)))
 
 
 @pytest.mark.parametrize("draw", [posteriors.draw_linear, posteriors.draw_released])
-def test_linear_targets_have_the_noise_and_weights_of_the_prior(draw):
+def test_linear_targets_follow_prior_weights_and_noise(draw):
     weights, noise = [], []
     for seed in range(60):
         x, y = draw(seed, 200)
@@ -51,7 +51,7 @@ def test_logistic_targets_follow_their_probabilities():
         assert y[inside].mean() == pytest.approx(probability[inside].mean(), abs=error)
 
 
-def test_every_set_says_which_model_is_true():
+def test_every_set_states_its_true_model():
     for source in posteriors.sources():
         assert source.model is not None
         assert source.suites == ("posterior",)
@@ -60,14 +60,14 @@ def test_every_set_says_which_model_is_true():
         assert not source.model.hidden or source.name.endswith("-net")
 
 
-def test_halves_are_of_the_same_data_as_the_set_they_come_from():
+def test_half_split_sets_use_the_original_data():
     for name, ending in (("yacht", "linear"), ("a1a", "logistic")):
         ours, original = (datasets.entry(one) for one in (f"{name}-{ending}", name))
         assert (ours.files, ours.n_rows, ours.folder) == (original.files, original.n_rows, original.folder)
         assert ours.notes != original.notes
 
 
-def test_sizes_are_those_of_table_5():
+def test_data_set_sizes_equal_those_of_table_5():
     sizes = {"energy": (768, 8), "boston": (506, 13), "concrete": (1030, 8), "yacht": (308, 6)}
     sources = {name: datasets.entry(f"{name}-linear-released") for name in sizes}
     assert {name: (source.n_rows, source.n_features) for name, source in sources.items()} == sizes
@@ -77,7 +77,7 @@ def test_sizes_are_those_of_table_5():
     ("name", "counted"),
     [("australian-logistic", 345), ("breast-cancer-logistic", 341), ("a1a-all-logistic", 1605)],
 )
-def test_rows_are_those_of_table_8(name, counted, load_published):
+def test_numbers_of_rows_equal_those_of_table_8(name, counted, load_published):
     assert len(load_published(name).splits[0].train) == counted
 
 
@@ -90,7 +90,7 @@ def test_rows_are_those_of_table_8(name, counted, load_published):
         ("yacht", 0.0291, 0.0114),
     ],
 )
-def test_released_splits_give_the_precisions_of_table_6(name, alpha, beta, load_published):
+def test_released_splits_reproduce_precisions_of_table_6(name, alpha, beta, load_published):
     loaded = load_published(f"{name}-linear-released")
     rows = loaded.splits[0].train
     x = loaded.x[rows]
@@ -100,14 +100,14 @@ def test_released_splits_give_the_precisions_of_table_6(name, alpha, beta, load_
     assert len({split.train.tobytes() for split in loaded.splits}) == 1
 
 
-def test_copied_rows_are_equal_in_both_parts(load_published):
+def test_a1a_all_logistic_has_identical_training_and_test_rows(load_published):
     loaded = load_published("a1a-all-logistic")
     (split, *_) = loaded.splits
     np.testing.assert_array_equal(loaded.x[split.train], loaded.x[split.test])
     np.testing.assert_array_equal(loaded.y[split.train], loaded.y[split.test])
 
 
-def test_the_toys_gap_has_no_rows_and_its_grid_has():
+def test_toy_gap_has_grid_points_but_no_data():
     loaded = datasets.load("toy")
     x = np.abs(loaded.x[:, 0] + 0.1)  # the gap is [-0.7, 0.5]
     assert x.min() > 0.6

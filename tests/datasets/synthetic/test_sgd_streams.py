@@ -10,7 +10,7 @@ NAMES = tuple(source.name for source in SOURCES)
 DATA_SHA256 = "fc77bd1b1a4e01ec29734ac62d1901a9da0a1a7fd9824170970e114317637cf7"
 
 
-def test_each_row_of_table_4_1_has_a_data_set():
+def test_each_row_of_thesis_table_4_1_has_a_data_set():
     assert NAMES == (
         "sgd-iterates-lr0.1-lambda0.1",
         "sgd-iterates-lr0.1-lambda0.001",
@@ -22,11 +22,11 @@ def test_each_row_of_table_4_1_has_a_data_set():
         assert (source.suites, source.max_length, source.n_factors) == (("factor-analysis",), 1000, 1)
 
 
-def test_all_sets_have_the_pinned_data():
+def test_generated_data_have_the_pinned_checksums():
     assert {datasets.load(name).data_sha256 for name in NAMES} == {DATA_SHA256}
 
 
-def test_a_split_is_one_task_of_1000_rows_to_train_on():
+def test_each_split_is_one_regression_of_1000_training_rows():
     dataset = datasets.load(NAMES[0])
     for number, split in enumerate(dataset.splits):
         np.testing.assert_array_equal(split.train, 1100 * number + np.arange(1000))

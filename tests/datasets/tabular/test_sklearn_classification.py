@@ -35,7 +35,7 @@ def name(request):
     return request.param
 
 
-def test_every_set_has_its_shape_its_classes_and_its_splits(tmp_path, name):
+def test_every_set_has_the_stated_shape_classes_and_splits(tmp_path, name):
     assert datasets.availability(name, tmp_path, deep=True) == ("ready", "needs no files", "")
     dataset = datasets.load(name, tmp_path)
     (rows, features, ood), counts, parts = FACTS[name]
@@ -50,7 +50,7 @@ def test_every_set_has_its_shape_its_classes_and_its_splits(tmp_path, name):
     assert digest(*(rows for split in dataset.splits for rows in (split.train, split.test))) == SPLITS_SHA256[name]
 
 
-def test_data_sets_have_no_repeated_row(name):
+def test_no_data_set_has_repeated_rows(name):
     dataset = datasets.load(name)
     everything = np.vstack([dataset.x, dataset.ood])
     assert len(np.unique(everything, axis=0)) == len(everything)
@@ -64,7 +64,7 @@ def test_every_split_is_standardised_to_finite_values(name):
         assert np.isfinite((dataset.ood - mean) / scale).all()
 
 
-def test_three_pixels_of_the_digits_are_constant_as_noted():
+def test_three_pixels_of_digits_are_constant():
     for name in ("digits", "digits-ood"):
         assert np.flatnonzero(np.ptp(datasets.load(name).x, axis=0) == 0).tolist() == [0, 32, 39]
         assert any("Features 0, 32 and 39" in note for note in datasets.entry(name).notes)
@@ -77,7 +77,7 @@ def test_the_two_sets_of_digits_hold_the_same_images():
     np.testing.assert_array_equal(ood.ood, digits.x[digits.y >= 5])
 
 
-def test_malignant_is_class_0_of_wdbc_and_class_1_of_breast_cancer_as_noted():
+def test_malignant_is_class_0_in_wdbc_and_1_in_breast_cancer():
     assert any("Class 0 is malignant" in note for note in datasets.entry("wdbc").notes)
     assert any("Class 1 is malignant" in note for note in datasets.entry("breast-cancer").notes)
     assert [(datasets.load("wdbc").y == label).sum() for label in (0, 1)] == [212, 357]

@@ -26,7 +26,7 @@ def name(request, require_data):
     return request.param
 
 
-def test_every_set_has_its_shape_and_splits_that_partition_the_rows(name):
+def test_every_set_has_its_shape_and_partitioning_splits(name):
     source, dataset = datasets.entry(name), datasets.load(name)
     assert dataset.x.shape == (source.n_rows, source.n_features)
     assert dataset.y.shape == (source.n_rows,)
@@ -38,7 +38,7 @@ def test_every_set_has_its_shape_and_splits_that_partition_the_rows(name):
     assert dataset.data_sha256 == DATA_SHA256[name]
 
 
-def test_every_fold_of_every_split_is_standardised_to_finite_values(name):
+def test_every_fold_is_standardised_to_finite_values(name):
     dataset = datasets.load(name)
     for number, split in enumerate(dataset.splits[:2]):
         for fold in datasets.folds(len(split.train), 5, seed=number):
@@ -51,7 +51,7 @@ def test_every_fold_of_every_split_is_standardised_to_finite_values(name):
             assert (variance == 0).sum() == (2 if name == "naval" else 0)
 
 
-def test_facts_of_naval_hold(load_published):
+def test_naval_has_its_documented_constant_columns_and_scale(load_published):
     dataset = load_published("naval")
     assert np.flatnonzero(np.ptp(dataset.x, axis=0) == 0).tolist() == [8, 11]
     assert np.array_equal(dataset.x[:, 5], dataset.x[:, 6])
@@ -60,7 +60,7 @@ def test_facts_of_naval_hold(load_published):
     assert (((dataset.x - mean) / scale)[:, [8, 11]] == 0).all()
 
 
-def test_facts_of_energy_boston_and_wine_hold(load_published):
+def test_energy_boston_and_wine_have_their_documented_properties(load_published):
     assert np.linalg.matrix_rank(load_published("energy").x) == 7
     assert (load_published("boston").y == 50).sum() == 16
     assert np.unique(load_published("wine").y).tolist() == [3, 4, 5, 6, 7, 8]
@@ -69,7 +69,7 @@ def test_facts_of_energy_boston_and_wine_hold(load_published):
 @pytest.mark.parametrize(
     ("name", "repeats", "twins"), [("wine", 240, 27), ("protein", 1711, 6.5), ("concrete", 25, 3.4), ("power", 41, 0.8)]
 )
-def test_repeated_rows_are_as_noted(name, repeats, twins, load_published):
+def test_numbers_of_repeated_rows_are_as_documented(name, repeats, twins, load_published):
     dataset = load_published(name)
     _, kind = np.unique(np.column_stack([dataset.x, dataset.y]), axis=0, return_inverse=True)
     kind = kind.ravel()

@@ -42,7 +42,7 @@ def mat(**matrices) -> bytes:
     return file.getvalue()
 
 
-def test_a_mat_file_is_read_padded_and_its_labels_become_classes():
+def test_mat_file_is_padded_and_labels_become_classes():
     stored = np.array([[1.0, 0.0], [0.0, -0.5], [0.25, 0.0], [0.0, 0.0]])
     labels = np.array([[2], [4], [4], [2]], dtype=np.uint8)
     x, y, splits = read_mat("some.mat", 3, 4, {"some.mat": mat(X=csc_matrix(stored), y=labels)})
@@ -51,13 +51,13 @@ def test_a_mat_file_is_read_padded_and_its_labels_become_classes():
     assert [(len(split.train), len(split.test)) for split in splits] == [(2, 2)] * 20
 
 
-def test_a_mat_file_with_more_columns_than_promised_is_refused():
+def test_mat_file_with_too_many_columns_is_refused():
     content = mat(X=csc_matrix(np.ones((4, 3))), y=np.ones((4, 1)))
     with pytest.raises(ValueError, match="negative"):
         read_mat("some.mat", 2, 1, {"some.mat": content})
 
 
-def test_usps3v5_pools_digits_of_both_parts():
+def test_usps3v5_combines_threes_and_fives_of_both_parts():
     file = io.BytesIO()
     digits = {"train": [3, 1, 5, 5], "test": [5, 3, 8]}
     with h5py.File(file, "w") as parts:
@@ -72,7 +72,7 @@ def test_usps3v5_pools_digits_of_both_parts():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_file_is_pinned_at_a_commit_and_lies_flat_in_the_data_folder(name):
+def test_file_url_is_pinned_to_a_commit(name):
     source = datasets.entry(name)
     (file,) = source.files
     assert (source.folder, file.path.count("/")) == ("uci_classification", 0)
@@ -96,7 +96,7 @@ def test_missing_file_error_names_the_remedy(tmp_path, name):
     assert "BENCH_DATA_DIR at a folder that holds uci_classification" in caught.value.remedy
 
 
-def test_another_file_is_refused(tmp_path, web):
+def test_file_with_a_wrong_checksum_is_refused(tmp_path, web):
     web.files["a1a.mat"] = mat(X=csc_matrix(np.ones((4, 3))), y=np.ones((4, 1)))
     with pytest.raises(datasets.Unavailable, match=r"a1a\.mat is refused: .* does not match the known hash"):
         datasets.fetch("a1a", tmp_path, base_url=web.url)
@@ -104,7 +104,7 @@ def test_another_file_is_refused(tmp_path, web):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_real_file_is_fetched_and_verified(tmp_path, web, name, load_published):
+def test_real_file_can_be_downloaded_and_verified(tmp_path, web, name, load_published):
     load_published(name)
     (file,) = datasets.entry(name).files
     content = (datasets.data_dir() / "uci_classification" / file.path).read_bytes()
@@ -116,7 +116,7 @@ def test_the_real_file_is_fetched_and_verified(tmp_path, web, name, load_publish
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_set_has_its_shape_its_classes_and_its_half_half_splits(name, load_published):
+def test_every_set_has_stated_shape_classes_and_half_splits(name, load_published):
     dataset = load_published(name)
     assert dataset.x.shape == SHAPES[name]
     assert np.bincount(dataset.y.astype(int)).tolist() == COUNTS[name]
@@ -150,7 +150,7 @@ def notes(name):
     return " ".join(datasets.entry(name).notes)
 
 
-def test_facts_of_australian_and_usps_hold(load_published):
+def test_australian_and_usps_have_their_documented_properties(load_published):
     for name in ("australian", "usps3v5"):
         dataset = load_published(name)
         assert repeats(dataset, dataset.x) == (0, 0)
@@ -159,7 +159,7 @@ def test_facts_of_australian_and_usps_hold(load_published):
     assert "824 images of a 3 (class 0) and 716 of a 5" in notes("usps3v5")
 
 
-def test_facts_of_breast_cancer_hold(load_published):
+def test_breast_cancer_has_its_documented_repeated_rows(load_published):
     dataset = load_published("breast-cancer")
     assert len(np.unique(dataset.x[:, 0])) == 629
     assert max(len(np.unique(column)) for column in dataset.x.T[1:]) == 10
@@ -170,7 +170,7 @@ def test_facts_of_breast_cancer_hold(load_published):
     assert "234 rows and 36 %" in notes("breast-cancer")
 
 
-def test_facts_of_a1a_hold(load_published):
+def test_a1a_has_its_documented_constant_columns(load_published):
     dataset = load_published("a1a")
     assert set(np.unique(dataset.x)) == {0, 1}
     assert dataset.y.mean() == pytest.approx(0.25, abs=0.005)

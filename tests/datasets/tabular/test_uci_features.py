@@ -42,7 +42,7 @@ def shares(dataset: datasets.Dataset, scheme: str) -> list[float]:
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("scheme", ["gaps", "tails"])
-def test_sets_along_features_name_the_set_of_their_rows(load_published, name, scheme):
+def test_gap_and_tail_sets_name_their_base_set(load_published, name, scheme):
     (cut,) = (
         source
         for source in map(datasets.entry, datasets.names())
@@ -54,7 +54,7 @@ def test_sets_along_features_name_the_set_of_their_rows(load_published, name, sc
     np.testing.assert_array_equal(other.y, plain.y)
 
 
-def test_published_gaps_are_83_of_which_50_share_values(load_published):
+def test_of_83_published_gaps_50_share_values(load_published):
     by_set = {name: shares(load_published(f"{name}-gap"), "gaps") for name in SETS}
     every = np.concatenate(list(by_set.values()))
     assert (len(every), (every > 0).sum(), (every > MOST_SHARED).sum()) == (83, 50, 15)
@@ -64,7 +64,7 @@ def test_published_gaps_are_83_of_which_50_share_values(load_published):
 
 @pytest.mark.parametrize(("suffix", "place"), [("gap", 1), ("tail", 2)])
 @pytest.mark.parametrize("name", SETS)
-def test_flagged_splits_are_those_of_the_rule(name, suffix, place, load_published):
+def test_flagged_splits_share_over_25_percent_of_values(name, suffix, place, load_published):
     dataset, source = load_published(f"{name}-{suffix}"), datasets.entry(f"{name}-{suffix}")
     shared = shares(dataset, source.split_scheme)
     assert set(source.flagged) == {k for k, share in enumerate(shared) if share > 0.25}
@@ -84,7 +84,7 @@ def test_splits_partition_the_rows_of_the_base_set(name, suffix, load_published)
 
 
 @pytest.mark.parametrize("name", ["power", "yacht"])
-def test_gap_tests_on_the_middle_third(name, load_published):
+def test_gap_split_tests_on_the_middle_third(name, load_published):
     dataset = load_published(f"{name}-gap")
     for feature, split in enumerate(dataset.splits):
         values = np.sort(dataset.x[:, feature])
@@ -93,12 +93,12 @@ def test_gap_tests_on_the_middle_third(name, load_published):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_tails_keep_their_checksum(name, load_published):
+def test_tail_splits_keep_their_checksums(name, load_published):
     digests = "".join(load_published(f"{name}-tail").split_sha256)
     assert hashlib.sha256(digests.encode()).hexdigest() == TAILS[name]
 
 
-def test_share_counts_training_values_among_those_tested():
+def test_shared_fraction_counts_training_values_inside_test_range():
     values = np.array([0.0, 1, 1, 2, 3, 3, 3, 4, 5])
     gap = Split(train=[0, 1, 2, 6, 7, 8], test=[3, 4, 5], feature=0)
     assert share_among_test(values, gap, "gaps") == pytest.approx(1 / 6)  # the third 3
@@ -106,7 +106,7 @@ def test_share_counts_training_values_among_those_tested():
     assert share_among_test(values, tails, "tails") == pytest.approx(1 / 5)  # the second 1
 
 
-def test_set_with_other_flags_is_not_loaded(require_data, monkeypatch):
+def test_set_with_outdated_flagged_splits_is_refused(require_data, monkeypatch):
     require_data("yacht-gap")
     source = datasets.entry("yacht-gap")
     read = type(source.read)(source.read.func, *source.read.args[:2], frozenset({0}))
@@ -116,7 +116,7 @@ def test_set_with_other_flags_is_not_loaded(require_data, monkeypatch):
         datasets.load("yacht-gap")
 
 
-def test_files_come_from_two_pinned_commits():
+def test_gap_files_come_from_two_pinned_commits():
     files = datasets.entry("yacht-gap").files
     assert [file.path.partition("/")[0] for file in files] == ["uci_regression"] * 3 + ["uci_gap"] * 12
     commits = {file.address.split("/")[2] for file in files}
@@ -128,7 +128,7 @@ def test_files_come_from_two_pinned_commits():
     assert path.endswith("UCI_for_sharing/gap/yacht/data/index_test_0.txt")
 
 
-def test_files_are_fetched_by_their_addresses(tmp_path, web, require_data):
+def test_gap_files_are_downloaded_from_their_urls(tmp_path, web, require_data):
     require_data("yacht-gap")
     files = datasets.entry("yacht-gap").files
     web.files.update({file.address: (datasets.data_dir() / file.path).read_bytes() for file in files})

@@ -27,7 +27,7 @@ def heading(page, metric):
     return table(page).locator(f"th[data-metric={metric}]")
 
 
-def test_a_heading_sorts_by_number_and_the_address_keeps_it(visit):
+def test_clicking_a_heading_sorts_and_updates_the_url(visit):
     page = visit(ENERGY)
     heading(page, "nmll").get_by_role("button").click()
     assert methods(page) == RUN  # 2.5, 9.5, 13, 30: as text 13 would come first
@@ -48,7 +48,7 @@ def test_a_heading_sorts_by_number_and_the_address_keeps_it(visit):
     assert methods(other) == RUN
 
 
-def test_filters_hide_what_was_not_asked_for_and_the_address_keeps_them(visit):
+def test_filters_hide_rows_and_update_the_url(visit):
     page = visit(ENERGY)
     everything = methods(page)
     assert sorted(everything) == sorted(RUN)
@@ -68,7 +68,7 @@ def test_filters_hide_what_was_not_asked_for_and_the_address_keeps_them(visit):
     assert "?" not in page.url
 
 
-def test_search_of_two_words_finds_both_methods(visit):
+def test_search_for_two_names_finds_both_methods(visit):
     page = visit(ENERGY)
     search, count = page.locator("[data-filter=method]"), page.get_by_role("status").first
     search.fill("mfvi map")
@@ -81,7 +81,7 @@ def test_search_of_two_words_finds_both_methods(visit):
     assert count.inner_text() == "0 of 7 methods shown; nothing is called “swag”"
 
 
-def test_figures_are_those_of_the_chosen_metric(visit):
+def test_figures_show_the_chosen_metric(visit):
     page = visit(SUITE)
 
     def figures() -> list[str]:
@@ -94,7 +94,7 @@ def test_figures_are_those_of_the_chosen_metric(visit):
     assert all(label.startswith("Ranks by RMSE") for label in figures())
 
 
-def test_page_of_a_set_shows_the_chosen_metric(visit):
+def test_data_set_page_shows_the_chosen_metric(visit):
     page = visit(ENERGY)
     figures = page.locator(".beside figure [role=img]")
 
@@ -108,7 +108,7 @@ def test_page_of_a_set_shows_the_chosen_metric(visit):
     assert shown() == ["NMLL"]
 
 
-def test_cell_details_show_splits_settings_and_command(visit):
+def test_run_details_show_splits_settings_and_command(visit):
     page = visit(SUITE)
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()
     page.wait_for_url(f"**/{ENERGY}#*")
@@ -122,7 +122,7 @@ def test_cell_details_show_splits_settings_and_command(visit):
         assert fact in text
 
 
-def test_pages_of_methods_are_linked_both_ways(visit):
+def test_method_pages_and_data_set_pages_link_mutually(visit):
     page = visit(ENERGY)
     table(page).get_by_role("link", name="vifa", exact=True).click()
     page.wait_for_url("**/method-*.html")
@@ -148,7 +148,7 @@ def brightness(page):
 
 
 @pytest.mark.parametrize(("system", "other"), [("dark", "light"), ("light", "dark")])
-def test_the_theme_is_the_systems_until_the_reader_chooses_another(visit, system, other):
+def test_theme_follows_the_system_until_chosen(visit, system, other):
     page = visit(color_scheme=system)
     assert (brightness(page) < 0.5) == (system == "dark")
     for _ in range(3):
@@ -167,7 +167,7 @@ def test_the_theme_is_the_systems_until_the_reader_chooses_another(visit, system
     assert (brightness(page) < 0.5) == (other == "dark")
 
 
-def test_hostile_names_and_errors_show_as_text(visit):
+def test_html_in_names_and_errors_shows_as_text(visit):
     page = visit(ENERGY)
     assert EVIL in table(page).inner_text()
     for details in page.locator("details").all():
@@ -198,7 +198,7 @@ def test_pages_are_readable_without_javascript(visit):
     assert behind.locator("table").first.is_visible()
 
 
-def test_keys_reach_sorting_and_filters(visit):
+def test_sorting_and_filters_work_by_keyboard(visit):
     page = visit(ENERGY)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
@@ -228,13 +228,13 @@ def test_reduced_motion_disables_animations(visit, kind):
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-def test_on_a_phone_only_tables_and_figures_scroll_sideways(visit, kind):
+def test_on_phones_only_tables_and_figures_scroll_horizontally(visit, kind):
     page = visit(kind, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-def test_only_elements_wider_than_a_phone_are_marked(visit):
+def test_only_overflowing_tables_have_a_scroll_hint(visit):
     page = visit(SUITE, viewport={"width": 390, "height": 844})
     wide = page.locator(".scroll:has(table.overview)").first
     told = "one => getComputedStyle(one, '::before').content"
@@ -245,7 +245,7 @@ def test_only_elements_wider_than_a_phone_are_marked(visit):
     assert wide.evaluate(told) == "none"
 
 
-def test_every_page_opens_and_every_link_leads_somewhere(visit, site):
+def test_every_page_loads_and_every_link_resolves(visit, site):
     page = visit()
     ids, links = {}, []
     for path in sorted(site.glob("*.html")):
@@ -263,7 +263,7 @@ def test_every_page_opens_and_every_link_leads_somewhere(visit, site):
     assert broken == set()
 
 
-def test_the_results_beside_the_site_can_be_downloaded(visit, site):
+def test_published_results_can_be_downloaded_from_the_site(visit, site):
     page = visit()
     with page.expect_download() as waiting:
         page.get_by_role("link", name="results/cells/uci.parquet").click()

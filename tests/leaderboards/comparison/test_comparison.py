@@ -37,7 +37,7 @@ def verdicts(found) -> dict:
     return found.moves.set_index("method")["verdict"].to_dict()
 
 
-def test_comparison_of_a_run_with_itself_is_equal(run):
+def test_comparing_a_run_with_itself_finds_no_change(run):
     rows = run(a=[*BASE, None], b=[INF, 1.0, 2.0])
     found = compare(rows, rows)
     assert verdicts(found) == {"a": "same", "b": "same"}
@@ -45,7 +45,7 @@ def test_comparison_of_a_run_with_itself_is_equal(run):
     assert found.comparable
 
 
-def test_consistent_changes_are_beyond_noise_and_luck_is_not(run):
+def test_only_consistent_changes_exceed_noise(run):
     old = run(a=BASE, b=BASE, c=BASE)
     new = run(same={"code_revision": "new"}, a=BASE + 0.2 + NOISE, b=BASE - 0.2 + NOISE, c=BASE + NOISE - NOISE.mean())
     found = compare(old, new)
@@ -54,7 +54,7 @@ def test_consistent_changes_are_beyond_noise_and_luck_is_not(run):
     assert found.moves.loc[0, "change"] == pytest.approx((0.2 + NOISE).mean())
 
 
-def test_p_values_are_scipys_with_nadeau_and_bengios_variance(run):
+def test_p_values_equal_scipy_with_corrected_variance(run):
     """SciPy's t, whose variance 1 / 20 becomes 1 / 20 + 10 / 90; all numbers are one Holm family."""
     shifts = (0.05, 0.03, 0.0)
     old = run(a=BASE, b=BASE, c=BASE)
@@ -64,7 +64,7 @@ def test_p_values_are_scipys_with_nadeau_and_bengios_variance(run):
     assert compare(old, new).moves["p_value"].tolist() == pytest.approx(holm(raw).tolist())
 
 
-def test_detectable_change_is_statsmodels(run):
+def test_detectable_change_equals_statsmodels_power(run):
     """At the level where Holm's method stopped: of two changes one is found, so the other is tested at 5 %."""
     found = compare(run(a=BASE, b=BASE), run(a=BASE + 1 + NOISE, b=BASE + NOISE))
     assert verdicts(found) == {"a": "worse", "b": "noise"}
@@ -73,7 +73,7 @@ def test_detectable_change_is_statsmodels(run):
     assert found.moves["detectable"].tolist() == pytest.approx([expected] * 2, rel=1e-4)
 
 
-def test_high_accuracy_and_coverage_near_nominal_are_better(run):
+def test_higher_accuracy_and_nearly_nominal_coverage_are_better(run):
     higher = compare(run("accuracy", a=BASE), run("accuracy", a=BASE + 1 + NOISE))
     assert verdicts(higher) == {"a": "better"}
     far, near = run("coverage_90", a=0.97 + 0.01 * BASE), run("coverage_90", a=0.91 + 0.011 * BASE)
@@ -81,12 +81,12 @@ def test_high_accuracy_and_coverage_near_nominal_are_better(run):
     assert verdicts(nearer) == {"a": "better"}
 
 
-def test_change_of_a_metric_without_direction_is_moved(run):
+def test_changed_undirected_metric_gets_the_verdict_moved(run):
     found = compare(run("entropy", a=BASE), run("entropy", a=BASE + 1 + NOISE), metrics=["entropy"])
     assert verdicts(found) == {"a": "moved"}
 
 
-def test_compare_includes_times_on_request_only(run):
+def test_times_are_compared_only_on_request(run):
     old, new = run("fit_seconds", a=BASE), run("fit_seconds", a=BASE + 1 + NOISE)
     assert compare(old, new).moves.empty
     assert verdicts(compare(old, new, metrics=["fit_seconds"])) == {"a": "worse"}
@@ -98,29 +98,29 @@ def test_single_split_gives_no_verdict(run):
     assert not found.anything
 
 
-def test_other_splits_are_not_compared(run):
+def test_different_splits_are_not_compared(run):
     found = compare(run(a=BASE[:8]), run(first=8, a=BASE[8:18] + 3))
     assert found.moves.loc[0, ["verdict", "n"]].tolist() == ["untested", 8]
 
 
 @pytest.mark.parametrize("column", ["data_sha256", "split_sha256"])
-def test_splits_of_other_rows_are_not_paired(run, column):
+def test_splits_with_different_rows_are_not_paired(run, column):
     found = compare(run(a=BASE, same={column: "x"}), run(a=BASE + 0.001 * NOISE, same={column: "y"}))
     assert verdicts(found) == {"a": "untested"}
     assert "cannot be paired" in found.notes[0]
 
 
 @pytest.mark.parametrize(("n_splits", "verdict"), [(4, "untested"), (5, "worse")])
-def test_constant_changes_count_from_five_splits(run, n_splits, verdict):
+def test_constant_changes_are_significant_from_five_splits(run, n_splits, verdict):
     assert verdicts(compare(run(a=[1.0] * n_splits), run(a=[2.0] * n_splits))) == {"a": verdict}
 
 
-def test_means_that_become_infinite_have_moved(run):
+def test_means_that_become_infinite_count_as_changed(run):
     assert verdicts(compare(run(a=BASE), run(a=[INF, INF, *BASE[2:]]))) == {"a": "worse"}
     assert verdicts(compare(run(a=[INF] * 4), run(a=[INF, INF, INF, 1.0]))) == {"a": "untested"}
 
 
-def test_a_status_that_changes_is_reported_with_its_direction(run):
+def test_changed_status_is_reported_as_better_or_worse(run):
     found = compare(run(a=[None, 1.0]), run(a=[2.0, None]))
     assert found.statuses[["split", "old", "new", "verdict"]].to_numpy().tolist() == [
         [0, "failed", "ok", "better"],
@@ -129,14 +129,14 @@ def test_a_status_that_changes_is_reported_with_its_direction(run):
     assert found.anything
 
 
-def test_new_and_vanished_cells_are_counted_and_no_alarm(run):
+def test_new_and_vanished_cells_do_not_count_as_change(run):
     found = compare(run(a=[1.0, 2.0], b=[1.0]), run(a=[1.0], c=[1.0, 2.0]))
     assert found.vanished[["method", "n"]].to_numpy().tolist() == [["a", 1], ["b", 1]]
     assert found.appeared[["method", "n"]].to_numpy().tolist() == [["c", 2]]
     assert not found.anything
 
 
-def test_equal_runs_with_different_numbers_are_reported(run):
+def test_unreproduced_numbers_of_equal_code_are_reported(run):
     found = compare(run(a=[1.0, 2.0]), run(a=[1.0, np.nextafter(2.0, 3.0)]))
     assert found.unsteady[["split", "metric", "old"]].to_numpy().tolist() == [[1, "nmll", 2.0]]
     assert found.anything
@@ -145,7 +145,7 @@ def test_equal_runs_with_different_numbers_are_reported(run):
 @pytest.mark.parametrize(
     "change", [{"code_revision": "new"}, {"code_dirty": True}, {"versions": "{}"}, {"device": "cuda"}, {"seed": 1}]
 )
-def test_other_code_versions_devices_or_seeds_may_give_other_numbers(run, change):
+def test_differing_code_device_or_seed_permits_differing_numbers(run, change):
     assert compare(run(a=[1.0]), run(a=[2.0], same=change)).unsteady.empty
 
 
@@ -159,12 +159,12 @@ def test_other_code_versions_devices_or_seeds_may_give_other_numbers(run, change
         ({"code_identity": "e-v"}, {"code_identity": None, "code_revision": "new"}, 0),
     ],
 )
-def test_code_identity_decides_before_the_commit(run, old, new, n_unsteady):
+def test_equal_code_identity_overrides_the_commit(run, old, new, n_unsteady):
     comparison = compare(run(a=[1.0], same=old), run(a=[2.0], same=new))
     assert len(comparison.unsteady) == n_unsteady
 
 
-def test_another_protocol_is_not_compared_and_said(run):
+def test_different_protocols_are_not_compared_but_noted(run):
     found = compare(run(a=BASE), run(a=BASE, same={"protocol_hash": "bbbbbbbb"}))
     assert not found.comparable
     assert found.notes == [
@@ -172,7 +172,7 @@ def test_another_protocol_is_not_compared_and_said(run):
     ]
 
 
-def test_a_protocol_that_both_have_is_compared_though_one_has_others(run, cells):
+def test_shared_protocol_is_compared_despite_additional_ones(run, cells):
     old = run(a=BASE)
     new = cells(
         *({"method": "a", "split": s, "nmll": v} for s, v in enumerate(BASE)),
@@ -183,7 +183,7 @@ def test_a_protocol_that_both_have_is_compared_though_one_has_others(run, cells)
     assert found.notes == []
 
 
-def test_printed_report_has_every_part(run):
+def test_printed_comparison_report_has_every_section(run):
     old = run(a=BASE, b=[None, 1.0], c=[1.0])
     new = run(a=BASE + 1 + NOISE, b=[1.0, 1.5], d=[1.0])
     found = compare(old, new)
@@ -195,13 +195,13 @@ def test_printed_report_has_every_part(run):
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
 
 
-def test_two_empty_results_are_not_comparable(cells):
+def test_empty_result_sets_are_not_comparable(cells):
     found = compare(cells(), cells())
     assert not found.comparable
     assert not found.anything
 
 
-def test_rows_of_an_earlier_engine_are_reported(cells):
+def test_results_of_an_older_engine_are_reported(cells):
     old = cells(*({"split": split, "nmll": 1.0, "execution": None} for split in range(3)))
     new = cells(*({"split": split, "nmll": 1.0} for split in range(3)))
     assert compare(old, new).notes == ["3 cells of the old results are of an engine from before native loops"]

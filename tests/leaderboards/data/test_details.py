@@ -30,19 +30,19 @@ def bands(cells, tmp_path):
     return store
 
 
-def test_tables_of_all_cells_are_gathered(bands):
+def test_tables_of_all_cells_are_concatenated(bands):
     runs = gathered("bands", bands(BAND, BAND.assign(sd=np.nan)))
     assert runs["split"].tolist() == [0, 0, 0, 1, 1, 1]
     assert runs["sd"].isna().tolist() == [False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize("wrong", [BAND.drop(columns="sd"), BAND.assign(sd="wide"), BAND.rename(columns={"sd": "SD"})])
-def test_tables_of_other_columns_count_as_missing(bands, wrong):
+def test_tables_with_wrong_columns_count_as_missing(bands, wrong):
     (table,) = details("bands", bands(wrong, BAND.assign(mean=2.0))).values()
     assert table["mean"].tolist() == [2.0] * 3
 
 
-def test_pipe_counts_as_a_missing_table(bands):
+def test_named_pipe_counts_as_a_missing_table(bands):
     rows = bands(BAND)
     (path,) = (cell.path("bands") for cell in records(rows, CellId))
     path.unlink()

@@ -11,13 +11,13 @@ def used(kept) -> list[tuple]:
     return sorted(kept[["split", "nmll"]].itertuples(index=False, name=None))
 
 
-def test_row_in_two_folders_counts_once(cells):
+def test_identical_row_in_two_folders_counts_once(cells):
     rows = cells({"nmll": 1.0}, {"nmll": 1.0}).assign(folder=["a", "b"])
     kept, choices = decide(rows)
     assert (used(kept), choices) == ([(0, 1.0)], [])
 
 
-def test_boards_have_the_data_of_most_rows_and_failures_without_any_stay(cells):
+def test_most_frequent_data_checksum_is_used(cells):
     rows = cells(
         *({"split": s, "nmll": 1.0, "data_sha256": "old"} for s in range(3)),
         {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE},
@@ -29,7 +29,7 @@ def test_boards_have_the_data_of_most_rows_and_failures_without_any_stay(cells):
     assert (kind, kept_sum, left_sum, n_used, n_left) == ("data", "old", "new", 3, 1)
 
 
-def test_equal_row_counts_use_the_later_data(cells):
+def test_equally_frequent_checksums_use_the_latest(cells):
     rows = cells(
         {"split": 0, "nmll": 1.0, "data_sha256": "zz", "finished_at": EARLY},
         {"split": 1, "nmll": 2.0, "data_sha256": "aa", "finished_at": LATE},
@@ -37,13 +37,13 @@ def test_equal_row_counts_use_the_later_data(cells):
     assert used(decide(rows)[0]) == [(1, 2.0)]
 
 
-def test_data_of_another_board_do_not_matter(cells):
+def test_data_of_other_leaderboards_do_not_matter(cells):
     rows = cells({"nmll": 1.0}, {"preset": "quick", "nmll": 2.0, "data_sha256": "d2"}, {"dataset": "wine", "nmll": 3.0})
     kept, choices = decide(rows)
     assert (len(kept), choices) == (3, [])
 
 
-def test_split_rows_that_differ_are_not_paired(cells):
+def test_rows_of_minority_split_checksums_are_dropped(cells):
     rows = cells(
         {"method": "a", "nmll": 1.0, "split_sha256": "x"},
         {"method": "b", "nmll": 2.0, "split_sha256": "x"},
@@ -55,7 +55,7 @@ def test_split_rows_that_differ_are_not_paired(cells):
     assert [choice[4:] for choice in choices] == [("split", "x", "y", 2, 1)]
 
 
-def test_latest_revision_of_a_repeated_cell_is_used_with_any_status(cells):
+def test_repeated_cell_uses_its_latest_code_revision(cells):
     rows = cells(
         {"split": 0, "nmll": 1.0, "code_revision": "old"},
         {"split": 0, "status": "failed", "code_revision": "new", "finished_at": LATE},
@@ -66,7 +66,7 @@ def test_latest_revision_of_a_repeated_cell_is_used_with_any_status(cells):
     assert [choice[4:] for choice in choices] == [("repeat", "new", "old", 1, 1)]
 
 
-def test_latest_revision_is_chosen_per_board(cells):
+def test_latest_code_revision_is_chosen_per_board(cells):
     # "new" ran last on the board, though "old" ran split 0 after it
     rows = cells(
         {"split": 0, "nmll": 1.0, "code_revision": "new", "finished_at": EARLY},
@@ -76,14 +76,14 @@ def test_latest_revision_is_chosen_per_board(cells):
     assert used(decide(rows)[0]) == [(0, 1.0), (1, 3.0)]
 
 
-def test_a_cell_that_one_revision_ran_twice_is_taken_from_the_later_run(cells):
+def test_repeat_under_one_revision_uses_the_later_run(cells):
     rows = cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0, "finished_at": EARLY})
     kept, choices = decide(rows)
     assert used(kept) == [(0, 1.0)]
     assert [choice[4:] for choice in choices] == [("repeat", "0123456789", "0123456789", 1, 1)]
 
 
-def test_repeats_of_equal_identity_are_the_same_code(cells):
+def test_commits_of_equal_code_identity_count_as_same_code(cells):
     rows = cells(
         {"nmll": 1.0, "code_identity": "e-v", "code_revision": "old"},
         {"nmll": 2.0, "code_identity": "e-v", "code_revision": "new", "finished_at": LATE},
@@ -93,16 +93,16 @@ def test_repeats_of_equal_identity_are_the_same_code(cells):
     assert [choice[4:] for choice in choices] == [("repeat", "new", "new", 1, 1)]
 
 
-def test_protocols_and_seeds_are_other_cells(cells):
+def test_cells_of_different_protocols_or_seeds_are_kept(cells):
     rows = cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"nmll": 3.0, "seed": 1})
     assert len(decide(rows)[0]) == 3
 
 
-def test_no_cells_need_no_decision(cells):
+def test_empty_table_drops_no_rows(cells):
     kept, choices = decide(cells())
     assert (len(kept), choices) == (0, [])
 
 
-def test_different_data_of_different_sets_are_no_note(cells):
+def test_checksums_may_differ_between_data_sets(cells):
     rows = cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})
     assert decide(rows)[1] == []

@@ -16,7 +16,7 @@ def test_results_and_published_numbers_fit_their_schemas(folder):
         pa.Table.from_pandas(frame, schema, preserve_index=False).validate(full=True)
 
 
-def test_equal_texts_of_a_frame_are_one_object():
+def test_equal_strings_of_a_frame_share_memory():
     texts = ["a long protocol", None, "a long protocol", "another"]
     table = pa.table({"text": texts, "number": [1.0, None, 3.0, 4.0]})
     with pd.option_context("mode.string_storage", "python"):

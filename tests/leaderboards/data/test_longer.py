@@ -24,7 +24,7 @@ def longer(cells):
     return make
 
 
-def test_pairs_have_the_gain_of_the_longer_training(longer):
+def test_pairs_of_trainings_give_the_gain_in_nmll(longer):
     scores = [(1, 2.5, 2.0), (2, 2.25, 2.5), (4, 2.0, 2.5)]
     rows = [{"factor": f, "nmll": nmll, "validation_nmll": validation} for f, nmll, validation in scores]
     two, four = longer_trainings(longer(*rows))
@@ -33,14 +33,14 @@ def test_pairs_have_the_gain_of_the_longer_training(longer):
     assert longer_trainings(longer(*rows[1:])) == []  # without the comparison
 
 
-def test_the_latest_training_counts(longer):
+def test_latest_repeated_training_is_used(longer):
     days = [{"finished_at": datetime(2026, 1, day, tzinfo=UTC), "nmll": float(day)} for day in (3, 2)]
     (pair,) = longer_trainings(longer(*days, {"factor": 2, "nmll": 1.0}))
     assert pair.nmll == 3.0
 
 
 @pytest.mark.parametrize(("nmll", "trusted"), [(2.0, True), (2.05, True), (2.2, False)])
-def test_repetitions_say_whether_old_fits_had_converged(cells, longer, nmll, trusted):
+def test_repeated_training_supplies_missing_convergence_diagnostics(cells, longer, nmll, trusted):
     repeated = longer({"nmll": nmll, "diagnostics": json.dumps(IMPROVING | {"kl": 9.0})})
     old = cells({"nmll": 2.0, "diagnostics": json.dumps({"kl": 1.0})}, {"nmll": 2.0, "split": 1})
     found = with_convergence(old, repeated)

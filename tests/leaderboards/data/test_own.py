@@ -31,7 +31,7 @@ def described(folder, *tables):
     return folder
 
 
-def test_tables_are_known_inside_the_block(tmp_path):
+def test_user_tables_are_registered_only_inside_the_context(tmp_path):
     folders = [described(tmp_path / "a", TABLE), described(tmp_path / "b", replace(TABLE, name="flats"))]
     with own_tables([*folders, tmp_path / "absent"]):
         assert datasets.entry("houses").title == "houses: price"
@@ -41,7 +41,7 @@ def test_tables_are_known_inside_the_block(tmp_path):
     assert "houses" not in datasets.names()
 
 
-def test_unreadable_descriptions_and_taken_names_are_passed_over(tmp_path):
+def test_unreadable_table_descriptions_are_ignored(tmp_path):
     folder = described(tmp_path, replace(TABLE, name="yacht"))
     (folder / "own" / "broken.json").write_text("{")
     (folder / "own" / "deep.json").write_text("[" * 100_000)

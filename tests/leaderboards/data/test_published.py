@@ -21,7 +21,7 @@ from lockstep_bench.shared.method_names import registered
 from lockstep_bench.shared.papers.entries import entries
 
 
-def test_all_numbers_are_there_with_sources_to_cite():
+def test_all_published_numbers_have_citable_sources():
     table = read_published()
     assert len(table) == 353 + 2 * 490  # of nnuncert a mean and a median each
     assert table["source"].nunique() == 8
@@ -29,14 +29,14 @@ def test_all_numbers_are_there_with_sources_to_cite():
     assert not table.duplicated(["source", "table", "suite", "dataset", "method", "metric", "statistic"]).any()
 
 
-def test_two_published_numbers_equal_the_papers():
+def test_sampled_published_numbers_equal_those_in_papers():
     table = read_published().set_index(["source", "dataset", "method", "metric", "statistic"])
     vifa = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
     assert table.loc[(vifa, "energy", "vifa", "nmll", "mean"), "value"].item() == 2.53
     assert table.loc[(vifa, "energy", "slang", "nmll", "median"), "value"].item() == 1.19
 
 
-def test_numbers_of_nnuncert_are_means_and_medians_of_features():
+def test_nnuncert_numbers_are_means_and_medians_over_features():
     """PBP's CRPS on the six features in results/uci/gap/yacht_test.csv at commit 2b02060."""
     table = read_published().set_index(["suite", "dataset", "method", "metric", "statistic"])
     assert table.loc[("uci-gap", "yacht-gap", "pbp", "crps", "median"), "value"].item() == 0.6811
@@ -46,7 +46,7 @@ def test_numbers_of_nnuncert_are_means_and_medians_of_features():
     assert {name for name, reason in dropout.items() if not reason} == {"rmse"}
 
 
-def test_every_row_names_something_registered_or_says_why():
+def test_published_rows_name_registered_methods_or_a_reason():
     table = read_published()
     for suite, rows in table.groupby("suite"):
         assert set(rows["dataset"]) <= set(SUITES[suite].datasets())
@@ -55,14 +55,14 @@ def test_every_row_names_something_registered_or_says_why():
 
 
 @pytest.mark.parametrize("paper", dict.fromkeys(entry.paper for entry in entries()))
-def test_published_tables_of_a_replicated_paper_have_entries(paper):
+def test_every_table_of_a_replicated_paper_has_an_entry(paper):
     table = read_published()
     named = {entry.table for entry in entries() if entry.paper == paper}
     assert paper in set(table["source"])
     assert set(table.loc[table["source"] == paper, "table"]) <= named
 
 
-def test_names_that_replications_use_are_registered():
+def test_replications_use_only_registered_names():
     for entry in entries():  # of those without runs, nothing else reads the names
         runs_methods = {method for run in entry.runs for method in run.methods}
         used = {*entry.methods.values(), *runs_methods}
@@ -71,7 +71,7 @@ def test_names_that_replications_use_are_registered():
         assert set(entry.datasets.values()) <= set(datasets.names()), entry.name
 
 
-def test_reasons_that_name_a_lack_are_not_outdated():
+def test_published_methods_called_missing_are_really_missing():
     table = read_published()
     lacking = table[table["incomparable"].str.contains("no method here")]
     assert not lacking["method"].isin({*registry.names(), *ESTIMATORS}).any()
@@ -81,7 +81,7 @@ def test_every_published_metric_has_a_title():
     assert [name for name in set(read_published()["metric"]) if metric(name).title == name] == []
 
 
-def test_plain_vi_at_its_mean_is_not_tomczaks():
+def test_vi_mean_of_unlu_is_not_tomczaks_learned_mean():
     # Tomczak et al. infer a prior mean; Unlu and Aitchison's VI (Mean) predicts with the posterior's.
     table = read_published()
     theirs = table[table["source"].str.startswith("Unlu") & (table["table"] == "Table 1")]
@@ -94,7 +94,7 @@ def test_plain_vi_at_its_mean_is_not_tomczaks():
     }
 
 
-def test_difference_in_joint_standard_errors():
+def test_difference_is_measured_in_joint_standard_errors():
     assert difference(2.6, 0.03, 2.5, 0.04) == pytest.approx(2.0)
     assert math.isnan(difference(2.6, math.nan, 2.5, 0.04))
     assert math.isnan(difference(2.6, 0.0, 2.5, 0.0))
@@ -112,11 +112,11 @@ def test_difference_in_joint_standard_errors():
         (VIFA, "images", "paper", 1, math.nan, "another protocol"),
     ],
 )
-def test_reasons_why_published_numbers_are_not_comparable(source, suite, preset, n, their_n, words):
+def test_differing_protocols_make_published_numbers_incomparable(source, suite, preset, n, their_n, words):
     assert apart(source, suite, preset, n, their_n) == words
 
 
-def test_sources_that_are_followed_have_numbers_of_suites_that_exist():
+def test_sources_of_suite_protocols_have_published_numbers():
     pairs = set(read_published()[["suite", "source"]].itertuples(index=False, name=None))
     for suite, sources in FOLLOWED.items():
         assert suite in SUITES

@@ -38,20 +38,20 @@ def out(folder):
     return folder(*rows[:2], rows[2] | {"execution": None})
 
 
-def test_agreeing_recheck_covers_rows_it_could_draw(out):
+def test_agreeing_recheck_confirms_only_rows_it_could_draw(out):
     assert vouched(out) == [None, None, None]
     write_rechecks([ended(5, EQUAL, WITHIN)], out)
     assert vouched(out) == ["2026-01-05 by code 0123456789", None, None]
 
 
 @pytest.mark.parametrize("outcomes", [(EQUAL, DIFFERENT), (NOT_RUN,), ()])
-def test_recheck_that_does_not_agree_ends_what_earlier_ones_said(out, outcomes):
+def test_disagreeing_recheck_revokes_earlier_confirmations(out, outcomes):
     write_rechecks([ended(7, *outcomes), ended(5, EQUAL)], out)
     assert vouched(out) == [None, None, None]
     assert [recheck.date for recheck in read_rechecks(out)] == ["2026-01-05", "2026-01-07"]
 
 
-def test_written_rechecks_are_read_back(tmp_path):
+def test_written_rechecks_are_read_back_unchanged(tmp_path):
     odd = CELL._replace(new=None, kept=math.inf, kept_identity=None, outcome=NOT_RUN, problem="kein Netz ∞")
     recheck = ended(5)._replace(cells=(odd,))
     write_rechecks([recheck], tmp_path)
@@ -59,14 +59,14 @@ def test_written_rechecks_are_read_back(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '[{"cells": []}]', '[{"finished_at": "soon"}]', "[" * 10_000])
-def test_file_that_holds_no_rechecks_is_skipped(out, text):
+def test_invalid_recheck_file_is_skipped(out, text):
     (out / "rechecks.json").write_text(text)
     found = read_results(out)
     assert [(file.path, file.reason) for file in found.skipped] == [("rechecks.json", "not a JSON list of rechecks")]
     assert vouched(out) == [None, None, None]
 
 
-def test_other_folders_rows_are_not_vouched_for(out, tmp_path, row):
+def test_recheck_confirms_no_rows_of_other_folders(out, tmp_path, row):
     write_rechecks([ended(5, EQUAL)], out)
     alone = read_results(out, tmp_path)
     assert alone.cells["rechecked"].notna().sum() == 1

@@ -12,7 +12,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 
-def test_each_file_is_one_cell(folder):
+def test_each_result_file_holds_one_cell(folder):
     out = folder({"split": 0, "nmll": 1.0}, {"split": 1, "nmll": 2.0})
     results = read_results(out)
     assert sorted(results.cells["nmll"]) == [1.0, 2.0]
@@ -20,7 +20,7 @@ def test_each_file_is_one_cell(folder):
     assert results.unavailable == []
 
 
-def test_a_folder_without_anything_is_empty_not_an_error(tmp_path):
+def test_empty_results_folder_raises_no_error(tmp_path):
     results = read_results(tmp_path)
     assert results.cells.empty
     assert list(results.cells.columns) == [*CELLS.names, "folder", "rechecked", "total_seconds"]
@@ -81,7 +81,7 @@ def words_for_numbers(path, row):
         (words_for_numbers, "its column nmll has the type string"),
     ],
 )
-def test_invalid_files_are_named_and_left_out(folder, row, spoil, reason):
+def test_invalid_files_are_listed_and_skipped(folder, row, spoil, reason):
     out = folder({"nmll": 1.0})
     spoil(out / "cells" / "odd.parquet", row)
     results = read_results(out)
@@ -92,7 +92,7 @@ def test_invalid_files_are_named_and_left_out(folder, row, spoil, reason):
     assert str(out) not in why
 
 
-def test_columns_of_a_later_minor_change_do_no_harm(folder, row):
+def test_missing_and_unknown_columns_are_tolerated(folder, row):
     out = folder({"nmll": 1.0})
     table = pa.Table.from_pylist([row(split=1, nmll=2.0)], schema=CELLS).drop_columns(["crps"])
     pq.write_table(table.append_column("brand_new", pa.array([1.0])), out / "cells" / "other.parquet")
@@ -101,7 +101,7 @@ def test_columns_of_a_later_minor_change_do_no_harm(folder, row):
     assert "brand_new" not in cells
 
 
-def test_unavailable_sets_are_read(folder):
+def test_unavailable_data_sets_are_read(folder):
     out = folder()
     entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "python -m datasets fetch wine"}
     (out / "unavailable.json").write_text(json.dumps([entry]))
@@ -109,7 +109,7 @@ def test_unavailable_sets_are_read(folder):
 
 
 @pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null", "[" * 100_000])
-def test_a_broken_list_of_unavailable_sets_is_reported(folder, content):
+def test_broken_list_of_unavailable_data_sets_is_reported(folder, content):
     out = folder()
     (out / "unavailable.json").write_text(content)
     results = read_results(out)
@@ -127,7 +127,7 @@ def test_several_folders_are_read_as_one(tmp_path, row):
     assert results.cells["folder"].tolist() == [str(tmp_path / "a"), str(tmp_path / "b")]
 
 
-def test_messages_name_the_folder_of_bad_files_and_missing_sets_once(tmp_path):
+def test_messages_about_bad_files_name_their_folder_once(tmp_path):
     entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "fetch it"}
     for name in ("a", "b"):
         (tmp_path / name / "cells").mkdir(parents=True)
@@ -138,13 +138,13 @@ def test_messages_name_the_folder_of_bad_files_and_missing_sets_once(tmp_path):
     assert [one.dataset for one in results.unavailable] == ["wine"]
 
 
-def test_rows_that_several_runs_disagree_about_are_decided(folder):
+def test_contradicting_repeated_rows_are_resolved(folder):
     results = read_results(folder({"nmll": 1.0}, {"nmll": 2.0, "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}))
     assert results.cells["nmll"].tolist() == [2.0]
     assert [choice.n_left_out for choice in results.choices] == [1]
 
 
-def test_links_and_pipes_are_skipped_by_name(folder, tmp_path):
+def test_symbolic_links_and_pipes_are_listed_and_skipped(folder, tmp_path):
     out = folder({"split": 0, "nmll": 1.0})
     (out / "cells" / "round").symlink_to(out)
     os.mkfifo(out / "cells" / "pipe.parquet")

@@ -30,7 +30,7 @@ def fit_seconds(cells: pd.DataFrame) -> list[float]:
     return cells["fit_seconds"].tolist()
 
 
-def test_only_shared_and_unknown_times_are_dropped(cells, timings):
+def test_only_times_on_an_exclusive_device_are_kept(cells, timings):
     found = with_exclusive_times(
         cells(*(SHARED | {"split": split, "exclusive": known} for split, known in enumerate((True, False, None)))),
         timings().to_pandas(),
@@ -40,7 +40,7 @@ def test_only_shared_and_unknown_times_are_dropped(cells, timings):
     assert found["nmll"].tolist() == [1.0, 1.0, 1.0]
 
 
-def test_a_repeated_cell_gives_its_method_all_its_times(cells, timings):
+def test_uncontended_repetition_replaces_all_times_of_a_method(cells, timings):
     rows = cells(*(SHARED | {"split": split, "exclusive": True} for split in range(3)))
     once = timings({"split": 1, "fit_seconds": 2.0, "tune_seconds": 3.0}).to_pandas()
     found = with_exclusive_times(rows, once)
@@ -50,13 +50,13 @@ def test_a_repeated_cell_gives_its_method_all_its_times(cells, timings):
 
 
 @pytest.mark.parametrize("other", [{"method": "map"}, {"protocol_hash": "b"}, {"preset": "quick"}, {"dataset": "wine"}])
-def test_timing_applies_only_to_its_own_cell(cells, timings, other):
+def test_timing_applies_only_to_its_method_data_and_protocol(cells, timings, other):
     rows = cells(SHARED | {"exclusive": False}, SHARED | {"exclusive": True} | other)
     found = with_exclusive_times(rows, timings({"fit_seconds": 2.0}).to_pandas())
     assert fit_seconds(found) == [2.0, 9.0]
 
 
-def test_total_is_that_of_tuning_if_anything_was_tuned_and_of_the_fit(cells, timings):
+def test_total_time_adds_tuning_and_final_fit(cells, timings):
     alone = {"exclusive": True, "fit_seconds": 0.5}
     shared = {"split": 2, "tune_seconds": 2.0, "fit_seconds": 1.0}
     rows = cells(alone | {"tune_seconds": 2.0}, alone | {"split": 1}, shared)
@@ -64,7 +64,7 @@ def test_total_is_that_of_tuning_if_anything_was_tuned_and_of_the_fit(cells, tim
     np.testing.assert_equal(total.tolist(), [2.5, 0.5, np.nan])
 
 
-def test_frames_with_any_index_or_no_rows_are_accepted(cells, timings):
+def test_frames_with_any_index_or_empty_are_accepted(cells, timings):
     rows = cells(SHARED | {"split": 1}, SHARED | {"exclusive": True}).set_axis([7, 3])
     np.testing.assert_equal(
         fit_seconds(with_exclusive_times(rows, timings({"split": 1, "fit_seconds": 2.0}).to_pandas())), [2.0, np.nan]
@@ -72,7 +72,7 @@ def test_frames_with_any_index_or_no_rows_are_accepted(cells, timings):
     assert with_exclusive_times(rows.iloc[:0], timings().to_pandas()).empty
 
 
-def test_a_results_folder_is_read_that_way(folder, timings):
+def test_reading_a_results_folder_drops_contended_times(folder, timings):
     out = folder(SHARED | {"split": 0, "exclusive": False}, SHARED | {"split": 1, "exclusive": False})
     path = out / "timings" / f"{timing_key('uci', 'energy', 'vifa', 'paper', 'aaaaaaaa')}.parquet"
     path.parent.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_a_results_folder_is_read_that_way(folder, timings):
     assert table.loc["fit_seconds", ["mean", "n"]].tolist() == [0.5, 1]
 
 
-def test_note_says_whether_times_are_uncontended(cells, timings, folder, tmp_path):
+def test_note_states_whether_times_are_uncontended(cells, timings, folder, tmp_path):
     alone, beside = SHARED | {"exclusive": True}, SHARED | {"exclusive": False, "method": "map"}
 
     def told(*rows: dict) -> str:
@@ -98,11 +98,11 @@ def test_note_says_whether_times_are_uncontended(cells, timings, folder, tmp_pat
     assert "No times of map: " in index.with_name("dataset-energy.html").read_text()
 
 
-def test_latest_timing_is_used(timings):
+def test_latest_uncontended_timing_is_used(timings):
     early, late = (pd.Timestamp(f"2026-01-0{day}", tz="UTC") for day in (1, 2))
     rows = [{"fit_seconds": 2.0, "finished_at": late}, {"fit_seconds": 1.0, "finished_at": early, "split": 1}]
     assert latest_timings(timings(*rows).to_pandas())["fit_seconds"].tolist() == [2.0]
 
 
-def test_every_time_is_a_column_of_both_tables():
+def test_every_time_column_exists_in_both_schemas():
     assert set(TIMES) <= set(CELLS.names) & set(TIMINGS.names)

@@ -29,7 +29,7 @@ def drawn(cells) -> dict[str, str]:
     }
 
 
-def test_figures_use_page_colours_without_inline_styles(drawn):
+def test_figures_take_colours_from_the_pages_style_sheet(drawn):
     for name, svg in drawn.items():
         assert re.search(r'class="(ahead|mean|level90)"|var\(--ours\)', svg), name
         assert "style=" not in svg, name
@@ -38,12 +38,12 @@ def test_figures_use_page_colours_without_inline_styles(drawn):
         assert "nan" not in svg.lower(), name
 
 
-def test_pareto_is_deterministic():
+def test_pareto_figure_is_deterministic():
     first, second = (pareto(POINTS, ("time", "NMLL"), True, "k") for _ in range(2))
     assert first == second
 
 
-def test_coverage_is_drawn_relative_to_nominal(drawn):
+def test_coverage_figure_is_relative_to_nominal_coverage(drawn):
     """The axis goes from 40 points too many at 50 % to 5 too few at 95 %, with a margin of 4 % of these 45."""
     svg = drawn["coverage"]
     where = dict(re.findall('<svg x="([^"]+)" y="9.5" overflow="visible"><path class="level(..)"', svg))

@@ -90,7 +90,7 @@ def test_figures_are_deterministic_and_use_page_colours(figure):
     assert not re.search('style=|#[0-9a-f]{6}|="#', svg)
 
 
-def test_every_method_gets_a_title():
+def test_every_classifier_panel_has_a_title():
     names = [f"variational-method-{i:02}" for i in range(40)]
     svg = FIGURES["confidence"](*names)
     assert re.findall(r">(variational-method-\d\d)<", svg) == names
@@ -100,14 +100,14 @@ def test_reliability_prints_calibration_errors_in_words():
     assert ">ECE 0.135<" in FIGURES["reliability"]("vifa")
 
 
-def test_over_and_underconfident_areas_meet_on_diagonal():
+def test_over_and_underconfident_areas_meet_on_the_diagonal():
     """A line from 0.2 below the diagonal at 0.4 to 0.1 above it at 0.7 crosses two thirds of the way, at 0.6."""
     x, y = classifiers._with_crossings(np.array([0.4, 0.7, 0.9]), np.array([0.2, 0.8, 0.95]))
     assert x.tolist() == pytest.approx([0.4, 0.6, 0.7, 0.9])
     assert y.tolist() == pytest.approx([0.2, 0.6, 0.8, 0.95])
 
 
-def test_bins_of_splits_are_pooled_by_counts():
+def test_reliability_bins_of_splits_are_pooled_by_counts():
     pooled = classifiers.pooled_bins(
         pd.concat([bins().to_pandas(), bins((0.1, 0.5, None), (0, 1, None), (5, 10, 0)).to_pandas()])
     )
@@ -116,7 +116,7 @@ def test_bins_of_splits_are_pooled_by_counts():
     assert pooled["accuracy"].tolist() == pytest.approx([0, (30 * 0.5 + 10) / 40, 0.7])
 
 
-def test_ood_sets_are_named_by_group():
+def test_ood_data_sets_are_named_by_group():
     svg = FIGURES["confidence"]("vifa")
     assert all(f">{text}<" in svg for text in ("test points", "near: letters, clothes", "far: x"))
 
@@ -129,7 +129,7 @@ def test_confidence_curve_is_mean_over_splits():
     assert classifiers.confidence(mixed) == classifiers.confidence(same)
 
 
-def test_bad_classifier_does_not_compress_the_others():
+def test_bad_classifier_does_not_compress_the_axis():
     values = np.array([0.97, 0.975, 0.98, 0.985, 0.99, 0.1])
     assert 0.95 < classifiers.floor(values) < 0.97
     assert classifiers.floor(values[:5]) == classifiers.floor(values)
@@ -140,7 +140,7 @@ def test_bad_classifier_does_not_compress_the_others():
     assert "at most" not in classifiers.selective(pd.concat(good))
 
 
-def test_shift_figure_shows_one_family():
+def test_shift_figure_shows_one_family_of_shifts():
     alone = runs("vifa", of=shifted(*CORRUPTED))
     among = runs("vifa", of=shifted(*CORRUPTED, *TURNED))
     assert classifiers.shifts(among, "corruption") == classifiers.shifts(alone, "corruption")
@@ -160,7 +160,7 @@ def keep(tmp_path):
     return write
 
 
-def test_board_shows_stored_tables_of_classifiers(tmp_path, keep, row, cells):
+def test_stored_classifier_tables_become_figures(tmp_path, keep, row, cells):
     tables = {"reliability": bins(), "confidence": confidences(), "selective": kept()}
     tables["shifts"] = shifted(*CORRUPTED, *TURNED)
     rows = [row(suite="images", dataset="d", method=method, split=split) for method in ("a", "b") for split in (0, 1)]
@@ -181,7 +181,7 @@ def test_board_shows_stored_tables_of_classifiers(tmp_path, keep, row, cells):
     assert plots[4].caption.endswith("Mean over splits.")
 
 
-def test_method_without_table_has_no_panel(tmp_path, keep, row, cells):
+def test_method_without_stored_table_has_no_panel(tmp_path, keep, row, cells):
     rows = [row(suite="images", method=method) for method in ("a", "b")]
     keep("selective", kept(), rows[1])
     (plot,), _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["a", "b"], "plot0")

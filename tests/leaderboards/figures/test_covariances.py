@@ -22,7 +22,7 @@ def posterior(covariance: np.ndarray = TRUTH, draws=None) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=POSTERIORS)
 
 
-def test_shades_are_in_proportion_to_covariances():
+def test_heat_map_shades_are_proportional_to_covariances():
     svg = str(heat_maps({"vifa": posterior(np.diag([4.0, 9.0, 1.0])).to_pandas()}))
     reference, vifa = re.findall(r"<svg x=.*?</svg>", svg)
     # 0.6 is the darkest of six shades and -0.3 half of it; each stands in two squares. The diagonal is left out.
@@ -31,14 +31,14 @@ def test_shades_are_in_proportion_to_covariances():
     assert "heat" not in vifa
 
 
-def test_each_method_has_a_panel_of_intervals():
+def test_each_method_has_a_panel_of_weight_intervals():
     svg = means_and_deviations({name: posterior().to_pandas() for name in ("vifa", "map")})
     assert all(f">{name}<" in svg for name in ("vifa", "map"))
     assert svg.count("line ours") == svg.count("line muted") == 2 * 3
     assert "nan" not in svg.lower()
 
 
-def test_rows_of_an_entry_give_its_figures(tmp_path, cells):
+def test_replicated_figure_is_drawn_from_stored_tables(tmp_path, cells):
     of_figures = cells(
         *({"suite": "posterior", "dataset": "three", "method": "vifa", "split": s} for s in range(2)),
         *({"suite": "factor-analysis", "dataset": "stream", "method": "online-em-fa", "split": s} for s in range(2)),

@@ -21,18 +21,18 @@ def test_best_method_is_always_on_scale():
     assert low < -50
 
 
-def test_infinite_values_are_off_the_scale():
+def test_infinite_values_are_printed_beside_an_arrow():
     svg = dot_plot([GOOD, DotRow("map", [2.4, np.inf], np.inf, np.nan, [])], "NMLL")
     assert "→ ∞" in svg
     assert "nan" not in svg.lower()
 
 
-def test_plot_with_at_most_one_finite_value():
+def test_plot_works_with_at_most_one_finite_value():
     assert "<svg" in dot_plot([DotRow("map", [2.0], 2.0, np.nan, [])], "NMLL")
     assert "<svg" in dot_plot([DotRow("map", [np.inf], np.inf, np.nan, [])], "NMLL")
 
 
-def test_forty_methods_fit_on_a_screen():
+def test_dot_plot_of_forty_methods_fits_a_screen():
     """Heights are in pixels."""
     heights = []
     for n in (12, 40):
@@ -42,12 +42,12 @@ def test_forty_methods_fit_on_a_screen():
     assert heights[0] < heights[1] < 950
 
 
-def test_labels_are_escaped_text():
+def test_labels_are_html_escaped():
     svg = dot_plot([GOOD._replace(label="$x_1$ <b>")], "NMLL")
     assert "$x_1$ &lt;b&gt;" in svg
 
 
-def test_differences_are_shown_around_zero():
+def test_axis_of_differences_includes_zero():
     lines = [GOOD._replace(values=[-0.1, 0.2], mean=0.05, published=[]) for _ in range(4)]
     terrible = GOOD._replace(values=[-50.0], mean=-50.0, published=[])
     low, high = scale([*lines, terrible], zero=True)

@@ -16,7 +16,7 @@ def test_axis_position_is_linear_and_clipped():
     assert [axis.at(v) for v in (2.0, 3.0, 6.0, 99.0, -np.inf)] == ["0.00%", "25.00%", "100.00%", "100.00%", "0.00%"]
 
 
-def test_grid_lines_have_labels_and_zero_line():
+def test_axis_has_labelled_grid_and_zero_line():
     parts = "".join(Axis(-1.0, 1.0).ruled(100, "<b>", most=4, zero=0.0))
     assert re.findall('class="tick" x="([^"]+)"[^>]*>([^<]+)<', parts)[:5] == [
         ("0.00%", "−1.0"),
@@ -43,7 +43,7 @@ def test_forest_row_has_estimate_in_each_column():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_outlier_is_an_arrow_at_the_end(sign):
+def test_outlier_becomes_an_arrow_at_the_axis_end(sign):
     good = [ForestEstimate(value, value - 0.1, value + 0.1) for value in (1.0, 1.1, 1.2, 1.3)]
     terrible = ForestEstimate(sign * 50.0, sign * 40.0, sign * 60.0)
     low, high = span(ForestColumn("", [*good, terrible]))

@@ -16,7 +16,7 @@ def regression(sd: float, n: int = 60) -> Predictions:
     return Predictions(y, np.zeros(n, bool), np.zeros((n, 1)), np.full((n, 1), sd**2), None)
 
 
-def test_p_values_are_of_the_test_of_uniformity():
+def test_caption_states_p_values_of_pit_uniformity():
     predicted = {"right": regression(1.0), "narrow": regression(0.2)}
     plot = pit.of_regressions(predicted)
     p_value = uniformity_p_value(stats.norm.cdf(predicted["right"].y))
@@ -26,7 +26,7 @@ def test_p_values_are_of_the_test_of_uniformity():
     assert plot.description.endswith(f"right p = {p_value:.2g}, narrow p < 0.001")
 
 
-def test_line_leaves_the_band_where_the_method_is_overconfident():
+def test_overconfident_methods_pit_curve_leaves_the_band():
     """In an SVG up is negative: the line is above the band on the left and below it on the right."""
     svg = pit.of_regressions({"narrow": regression(0.2)}).svg
     band, line = (
@@ -38,7 +38,7 @@ def test_line_leaves_the_band_where_the_method_is_overconfident():
     assert line[40, 1] > lower[40]
 
 
-def test_ood_points_are_left_out():
+def test_pit_figure_leaves_out_ood_points():
     predicted = regression(1.0)
     with_ood = predicted._replace(
         y=np.append(predicted.y, np.nan),

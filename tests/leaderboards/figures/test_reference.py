@@ -65,7 +65,7 @@ def of_three_weights(mean, covariance) -> pd.DataFrame:
     return pa.Table.from_pylist(rows, schema=POSTERIORS).to_pandas()
 
 
-def test_principal_axes_are_in_reference_standard_deviations():
+def test_principal_axes_are_in_units_of_reference_sd():
     mean, sd = along_principal_axes(of_three_weights([0.1, 6.0, 2.0], np.diag([0.04, 4.0, 0.25])))
     np.testing.assert_allclose(np.abs(mean), [3, 2, 1])
     np.testing.assert_allclose(sd, [1, 0.5, 2])
@@ -78,13 +78,13 @@ def test_every_method_has_a_principal_axes_panel():
     assert "nan" not in svg.lower()
 
 
-def test_bands_show_method_reference_and_points():
+def test_function_bands_show_methods_and_training_points():
     with_points = bands({"vifa": band(), "map": band(0.0)}, (np.array([-1.0, 1.0]), np.array([0.0, 1.0])))
     assert all(f">{name}<" in with_points for name in ("vifa", "map"))
     assert len(with_points) > len(bands({"vifa": band(), "map": band(0.0)}, None))
 
 
-def test_curves_have_one_line_per_method():
+def test_distance_curves_have_one_line_per_method():
     runs = pd.concat([curve().assign(method=name) for name in ("online-em-fa", "batch-svd") for _ in range(3)])
     svg = curves(runs, "rel_cov", "Covariance", "k0")
     assert all(f">{text}<" in svg for text in ("online-em-fa", "batch-svd", "1,000", "0.2"))
@@ -108,7 +108,7 @@ def test_figures_are_deterministic_and_use_page_colours(draw):
     assert not re.search(r"#0\d0\d0\d", svg)
 
 
-def test_densest_regions_of_gaussian_are_ellipses():
+def test_densest_regions_of_a_gaussian_are_ellipses():
     """At 1 and 2 standard deviations; a kernel estimate of 5000 draws is wider by a few percent."""
     draws = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 3.0]
     outlines = densest(draws, PanelScale((-4.0, 4.0), (-12.0, 12.0)))
@@ -129,7 +129,7 @@ def kept(tmp_path):
     return keep
 
 
-def test_board_shows_stored_tables_of_cells(tmp_path, kept, row, cells):
+def test_stored_posterior_tables_become_figures(tmp_path, kept, row, cells):
     kinds = {"posteriors": posterior(), "bands": band(), "curves": curve()}
     rows = [
         row(suite="posterior", dataset="d", method=method, split=split) for method in ("a", "b") for split in (0, 1)
@@ -143,14 +143,14 @@ def test_board_shows_stored_tables_of_cells(tmp_path, kept, row, cells):
     assert all(plot.caption for plot in plots)
 
 
-def test_board_without_stored_tables_shows_nothing(tmp_path, kept, row, cells):
+def test_no_stored_tables_give_no_figures(tmp_path, kept, row, cells):
     assert illustrations(cells(row()).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
     failed = row(suite="toy", status="failed")
     kept("bands", band(), failed)
     assert illustrations(cells(failed).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
 
 
-def test_unreadable_file_removes_only_its_panel(tmp_path, kept, row, cells):
+def test_unreadable_table_removes_only_its_panel(tmp_path, kept, row, cells):
     rows = [row(suite="toy", method=method) for method in ("a", "b")]
     for one in rows:
         kept("bands", band(), one)

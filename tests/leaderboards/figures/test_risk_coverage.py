@@ -27,7 +27,7 @@ def heights(svg: str) -> list[float]:
     return [2 * (1 - float(point.split()[1]) / 88) for point in path.split("L")]
 
 
-def test_errors_at_low_confidence_come_last():
+def test_risk_coverage_orders_points_by_confidence():
     """Two of four wrong: no error among the first two, a third of three, and half of all."""
     plot = risk_coverage.of_classifiers({"a": classified([0, 0, 1, 1])})
     assert heights(plot.svg) == pytest.approx([0, 0, 2 / 3, 1], abs=0.01)
@@ -45,7 +45,7 @@ def test_squared_errors_are_sorted_by_predictive_variance():
     assert heights(flat.svg) == pytest.approx([1, 1], abs=0.01)
 
 
-def test_faultless_classifier_has_no_risk():
+def test_perfect_classifier_has_zero_risk():
     plot = risk_coverage.of_classifiers({"a": classified([0, 0, 0, 0])})
     assert heights(plot.svg) == [0, 0, 0, 0]
     assert ">AURC 0<" in plot.svg

@@ -22,17 +22,17 @@ def heights(svg: str) -> list[float]:
     return [float(re.search(r'y="([\d.]+)"', match[0])[1]) for match in found.values() if match]
 
 
-def test_every_line_is_named_and_has_a_point_at_each_budget():
+def test_every_methods_line_has_a_point_per_budget():
     svg = figure(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     assert len(heights(svg)) == 6
     assert "yacht" in svg
 
 
-def test_names_of_equal_scores_do_not_overlap():
+def test_labels_of_equal_scores_do_not_overlap():
     ordered = sorted(heights(figure(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)))
     assert all(below - above >= 7 for above, below in pairwise(ordered))
 
 
-def test_score_far_above_the_others_does_not_flatten_them():
+def test_outlying_score_does_not_compress_the_axis():
     near, far = (sorted(heights(figure(1.0, 1.2, 1.4, 1.6, 1.8, worst))) for worst in (2.0, 1000.0))
     assert far[-1] - far[1] > 0.5 * (near[-1] - near[1])

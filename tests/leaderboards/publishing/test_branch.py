@@ -54,7 +54,7 @@ def site(tmp_path):
     return make
 
 
-def test_the_branch_holds_the_folder_byte_for_byte(repository, site):
+def test_published_branch_equals_the_folder_byte_for_byte(repository, site):
     folder = site("a\r\nb\n")
     commit = commit_folder(folder, "gh-pages", "first")
     assert commit.made
@@ -67,7 +67,7 @@ def test_the_branch_holds_the_folder_byte_for_byte(repository, site):
         assert blob == (folder / name).read_bytes()
 
 
-def test_a_checkout_of_the_branch_passes_its_checksums(repository, site, tmp_path):
+def test_checkout_of_the_branch_passes_its_checksums(repository, site, tmp_path):
     folder = site("a\nb\n")
     commit_folder(folder, "gh-pages", "first")
     git("worktree", "add", str(tmp_path / "checkout"), "gh-pages")
@@ -80,13 +80,13 @@ def test_publishing_leaves_working_tree_and_index_unchanged(repository, site):
     assert (git("status", "--porcelain"), git("diff"), git("diff", "--cached"), git("symbolic-ref", "HEAD")) == before
 
 
-def test_the_same_site_again_is_no_new_commit(repository, site):
+def test_publishing_the_same_site_makes_no_commit(repository, site):
     first = commit_folder(site("a"), "gh-pages", "first")
     assert commit_folder(site("a"), "gh-pages", "second") == first._replace(made=False)
     assert git("rev-list", "--count", "gh-pages") == "1"
 
 
-def test_changed_site_is_a_commit_that_replaces_files(repository, site):
+def test_publishing_a_changed_site_replaces_its_files(repository, site):
     first = commit_folder(site("a", page="old.html"), "gh-pages", "first")
     second = commit_folder(site("b", page="new.html"), "gh-pages", "second")
     assert git("rev-parse", "gh-pages^") == first.id
@@ -96,7 +96,7 @@ def test_changed_site_is_a_commit_that_replaces_files(repository, site):
     assert "old.html" not in names
 
 
-def test_files_of_others_on_the_branch_stay(repository, site, tmp_path):
+def test_publishing_keeps_foreign_files_on_the_branch(repository, site, tmp_path):
     commit_folder(site("a"), "gh-pages", "first")
     git("worktree", "add", str(tmp_path / "checkout"), "gh-pages")
     (tmp_path / "checkout" / "CNAME").write_text("bench.example.org\n")
@@ -113,7 +113,7 @@ def test_files_of_others_on_the_branch_stay(repository, site, tmp_path):
     assert not commit_folder(site("b"), "gh-pages", "third").made
 
 
-def test_a_clone_goes_on_from_the_remotes_branch(repository, site, tmp_path, monkeypatch):
+def test_publishing_in_a_clone_continues_the_remote_branch(repository, site, tmp_path, monkeypatch):
     first = commit_folder(site("a"), "gh-pages", "first")
     git("clone", "--branch=main", "--origin=upstream", str(repository), str(tmp_path / "clone"))
     monkeypatch.chdir(tmp_path / "clone")
@@ -136,7 +136,7 @@ def test_a_clone_goes_on_from_the_remotes_branch(repository, site, tmp_path, mon
         ("", "not a valid name of a branch"),
     ],
 )
-def test_a_branch_that_is_not_for_publishing_is_left_alone(repository, site, tmp_path, branch, said):
+def test_publishing_refuses_branches_it_did_not_make(repository, site, tmp_path, branch, said):
     git("branch", "other")
     git("worktree", "add", "-b", "elsewhere", str(tmp_path / "elsewhere"))
     before = git("for-each-ref")
@@ -145,7 +145,7 @@ def test_a_branch_that_is_not_for_publishing_is_left_alone(repository, site, tmp
     assert git("for-each-ref") == before
 
 
-def test_outside_a_repository_git_says_so(site, tmp_path, monkeypatch):
+def test_publishing_outside_a_git_repository_is_refused(site, tmp_path, monkeypatch):
     (tmp_path / "plain").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.chdir(tmp_path / "plain")

@@ -16,7 +16,7 @@ def ordered(table):
     return table.sort_values(ORDER, ignore_index=True)
 
 
-def test_every_value_of_every_row_is_read_back(cells, tmp_path, small_run, classification_run):
+def test_compact_folder_keeps_every_value_of_every_row(cells, tmp_path, small_run, classification_run):
     extremes = [
         {"nmll": np.inf, "rmse": -np.inf, "crps": 1e-300, "split": 90},
         {"status": "failed", "error": "<script>\n'\"\u202e\N{SNOWMAN}", "split": 91, "n_trials": 3, "seed": 2**62},
@@ -36,14 +36,14 @@ def test_published_bytes_do_not_depend_on_row_order(cells, tmp_path, small_run):
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_a_suite_is_one_file_and_the_folder_one_table(cells, tmp_path, small_run, classification_run):
+def test_each_suite_is_written_as_one_file(cells, tmp_path, small_run, classification_run):
     table = cells(*small_run, *classification_run)
     names = [path.name for path in write_compact(table, NO_TIMINGS, [], tmp_path / "compact")]
     assert names == ["classification.parquet", "uci.parquet"]
     assert len(pd.read_parquet(tmp_path / "compact" / "cells")) == len(table)
 
 
-def test_many_rows_of_a_suite_are_several_files(cells, tmp_path, small_run, monkeypatch):
+def test_suites_with_many_rows_are_several_files(cells, tmp_path, small_run, monkeypatch):
     monkeypatch.setattr(compact, "MOST_ROWS", 15)
     table = cells(*small_run)
     written = write_compact(table, NO_TIMINGS, [], tmp_path / "compact")
@@ -53,7 +53,7 @@ def test_many_rows_of_a_suite_are_several_files(cells, tmp_path, small_run, monk
 
 
 @pytest.mark.parametrize("suite", ["../../up", "/tmp/x", "a/b", ".."])
-def test_a_suites_name_stays_inside_the_folder(cells, tmp_path, suite):
+def test_suite_names_cannot_escape_the_folder(cells, tmp_path, suite):
     (path,) = write_compact(cells({"suite": suite}), NO_TIMINGS, [], tmp_path / "compact")
     assert path.resolve().parent == tmp_path / "compact" / "cells"
     read = read_results(tmp_path / "compact")
@@ -61,7 +61,7 @@ def test_a_suites_name_stays_inside_the_folder(cells, tmp_path, suite):
     assert [reason for _, reason in read.skipped if "which is no name" not in reason] == []
 
 
-def test_times_of_cells_that_were_repeated_alone_are_read_back(cells, tmp_path):
+def test_uncontended_timings_are_kept(cells, tmp_path):
     timings = cells({"fit_seconds": 2.0, "split": 1})[TIMINGS.names]
     (_, path) = write_compact(cells({}, {"split": 1}), timings, [], tmp_path / "compact")
     assert path == tmp_path / "compact" / "timings" / "uci.parquet"
@@ -70,18 +70,18 @@ def test_times_of_cells_that_were_repeated_alone_are_read_back(cells, tmp_path):
     assert results.cells["fit_seconds"].dropna().tolist() == [2.0]
 
 
-def test_data_sets_that_could_not_be_had_are_kept(cells, tmp_path):
+def test_list_of_unavailable_data_sets_is_kept(cells, tmp_path):
     missing = UnavailableSet("wine", "not downloaded", "python -m datasets fetch wine")
     write_compact(cells({}), NO_TIMINGS, [missing], tmp_path / "compact")
     assert read_results(tmp_path / "compact").unavailable == [missing]
 
 
-def test_copies_are_one_row_and_contradictions_are_kept(cells, tmp_path):
+def test_duplicates_are_merged_and_contradicting_rows_kept(cells, tmp_path):
     write_compact(cells({"nmll": 1.0}, {"nmll": 1.0}, {"nmll": 2.0}), NO_TIMINGS, [], tmp_path / "compact")
     assert sorted(pd.read_parquet(tmp_path / "compact" / "cells")["nmll"]) == [1.0, 2.0]
 
 
-def test_longer_trainings_survive(tmp_path, cells):
+def test_results_of_longer_trainings_are_kept(tmp_path, cells):
     row = dict.fromkeys(LONGER.names) | cells({"nmll": 1.0}).iloc[0].to_dict() | {"factor": 2, "trained_by": "{}"}
     longer = pd.DataFrame([{name: row[name] for name in LONGER.names}])
     write_compact(cells({"nmll": 1.0}), NO_TIMINGS, [], tmp_path / "compact", longer)

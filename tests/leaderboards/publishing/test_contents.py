@@ -36,7 +36,7 @@ def repository(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("column", ["suite", "dataset", "method", "preset"])
-def test_rows_of_endless_names_are_published(folder, tmp_path, column):
+def test_rows_with_very_long_names_are_published(folder, tmp_path, column):
     out = folder({"nmll": 1.0, column: "x" * 3000})
     for table in ("bands", "predictions", "studies", "training"):
         (out / table / "uci" / "energy").mkdir(parents=True)
@@ -70,7 +70,7 @@ def test_folder_and_branch_get_equal_contents(folder, row, tmp_path, repository,
     assert git("log", "--format=%s", "gh-pages") == "Leaderboard of 32 cells: 3 methods on 2 data sets\n"
 
 
-def test_errors_are_one_sentence_before_anything_is_written(folder, tmp_path, repository):
+def test_errors_are_one_sentence_and_nothing_is_written(folder, tmp_path, repository):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     (tmp_path / "file").touch()
@@ -106,13 +106,13 @@ def test_reasons_for_missing_data_sets_are_not_published(folder, small_run, tmp_
     assert (found.dataset, found.remedy) == ("wine", entry["remedy"])
 
 
-def test_code_revision_is_no_markdown(folder, tmp_path):
+def test_readme_escapes_markdown_in_code_revisions(folder, tmp_path):
     out = folder({"nmll": 1.0, "code_revision": "[x](y)\x1b"})
     assert publish(out, "--to", tmp_path / "site").exit_code == 0
     assert r"Code revision: \[x\](y)\\u001b." in (tmp_path / "site" / "README.md").read_text()
 
 
-def test_publication_keeps_points_of_first_splits(folder, row, tmp_path):
+def test_publication_keeps_few_predictions_of_first_splits(folder, row, tmp_path):
     rows = [
         row(method=method, split=split, nmll=1.0, coverage_90=0.9, task="regression")
         for method in ("map", "vifa")

@@ -23,7 +23,7 @@ def everything(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_published_folder_is_replaced_whole(tmp_path):
+def test_published_folder_is_replaced_as_a_whole(tmp_path):
     target = tmp_path / "new" / "site"
     replace_folder(target, site("old"))
     (target / "results" / "x.parquet").rename(target / "index.html")  # even one that lost a file
@@ -33,7 +33,7 @@ def test_a_published_folder_is_replaced_whole(tmp_path):
     assert [path.name for path in target.parent.iterdir()] == ["site"]  # nothing temporary is left
 
 
-def test_an_empty_folder_may_be_filled(tmp_path):
+def test_publishing_into_an_empty_folder_works(tmp_path):
     (tmp_path / "site").mkdir()
     replace_folder(tmp_path / "site", site("new"))
     assert (tmp_path / "site" / "index.html").exists()
@@ -76,7 +76,7 @@ def a_file(folder):
         *(with_sums_that_are_a_pipe, with_sums_that_are_no_text),
     ],
 )
-def test_publish_leaves_foreign_files_alone(tmp_path, make):
+def test_publishing_refuses_a_folder_with_foreign_files(tmp_path, make):
     make(tmp_path / "site")
     before = everything(tmp_path)
     with pytest.raises(PublishingRefused, match=r"name another|name a folder"):
@@ -84,7 +84,7 @@ def test_publish_leaves_foreign_files_alone(tmp_path, make):
     assert everything(tmp_path) == before
 
 
-def test_a_failure_leaves_the_old_site(tmp_path):
+def test_failed_publishing_leaves_the_old_site(tmp_path):
     replace_folder(tmp_path / "site", site("old"))
     before = everything(tmp_path)
 
@@ -97,7 +97,7 @@ def test_a_failure_leaves_the_old_site(tmp_path):
     assert everything(tmp_path) == before
 
 
-def test_the_old_site_comes_back_if_the_new_one_cannot_take_its_place(tmp_path):
+def test_failed_replacement_restores_the_old_site(tmp_path):
     replace_folder(tmp_path / "site", site("old"))
     before = everything(tmp_path)
     with pytest.raises(OSError, match="No such file"):

@@ -8,7 +8,7 @@ import pytest
 from lockstep_bench.leaderboards.publishing.manifest import SUMS, foreign, seal
 
 
-def test_a_file_has_the_checksum_of_its_bytes(tmp_path):
+def test_manifest_lists_the_sha256_of_each_file(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"abc")
     seal(tmp_path)
     abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, appendix B.1
@@ -26,7 +26,7 @@ def test_sha256sum_verifies_the_checksums_file(tmp_path):
     assert subprocess.run(check, cwd=tmp_path, capture_output=True).returncode == 1
 
 
-def test_files_in_no_manifest_are_foreign(tmp_path):
+def test_files_missing_from_the_manifest_are_foreign(tmp_path):
     (tmp_path / "a  b.txt").touch()
     seal(tmp_path)
     present = [path.name for path in tmp_path.iterdir()]

@@ -37,13 +37,13 @@ def steps(workflow):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_only_github_own_actions_run_each_pinned_by_commit(path):
+def test_only_githubs_own_actions_run_pinned_by_commit(path):
     used = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses:" in line]
     assert len(used) == sum("uses" in step for step in steps(yaml.safe_load(path.read_text())))
     assert [line for line in used if not PINNED.fullmatch(line)] == []
 
 
-def test_same_action_has_one_commit():
+def test_workflows_pin_each_action_to_one_commit():
     used = {step["uses"] for path in WORKFLOWS for step in steps(yaml.safe_load(path.read_text())) if "uses" in step}
     assert len({action.partition("@")[0] for action in used}) == len(used)
 
@@ -59,7 +59,7 @@ def test_pip_installs_only_packages_pinned_by_hash(path):
 
 
 @pytest.mark.parametrize("path", sorted(LOCKED.glob("*.txt")), ids=lambda path: path.name)
-def test_locked_packages_have_hashes_and_no_address(path):
+def test_locked_packages_have_hashes_and_no_url(path):
     text = path.read_text()
     versions = locked(path)
     assert versions
@@ -68,7 +68,7 @@ def test_locked_packages_have_hashes_and_no_address(path):
     assert "://" not in text
 
 
-def test_locked_leaderboards_has_its_whole_group():
+def test_leaderboards_lock_file_contains_its_dependency_group():
     versions, tested = locked(LOCKED / "leaderboards.txt"), locked(ROOT / "requirements.lock")
     group = [Requirement(line) for line in PROJECT["dependency-groups"]["leaderboards"]]
     for requirement in group:
@@ -97,7 +97,7 @@ def test_only_the_pages_deployment_has_write_permission():
     assert leaderboard["jobs"]["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
 
 
-def test_tests_run_with_lowest_and_newest_versions():
+def test_ci_tests_lowest_and_newest_package_versions():
     jobs = read("nightly.yml")["jobs"]
     commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
     pythons = jobs["newest"]["strategy"]["matrix"]["python"]
@@ -110,27 +110,27 @@ def test_tests_run_with_lowest_and_newest_versions():
     assert "make coverage" in commands["coverage"]
 
 
-def test_every_push_runs_unit_tests_on_each_system():
+def test_every_push_runs_unit_tests_on_each_os():
     unit = read("tests.yml")["jobs"]["unit"]
     assert unit["strategy"]["matrix"]["system"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
     assert unit["steps"][-1]["run"].endswith('-m "not slow and not integration"')
 
 
-def test_release_checks_what_it_builds_in_a_bare_environment():
+def test_release_tests_its_wheel_in_a_clean_environment():
     commands = [step["run"] for step in steps(read("release.yml")) if "run" in step]
     assert [command.split()[-2] for command in commands[1:]] == ["--outdir", "--strict", ".ci/wheel"]
     readme = re.search(r"`python run_all.py (--suite uci)`", (ROOT / "README.md").read_text())
     assert f"lockstep-bench run {readme[1]}" in (ROOT / ".ci" / "wheel").read_text()
 
 
-def test_ci_runs_the_tests_of_the_readme():
+def test_ci_runs_the_test_commands_of_the_readme():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     for script in ("run", "browser", "wheel"):
         assert (ROOT / ".ci" / script).stat().st_mode & 0o111
         subprocess.run(["bash", "-n", str(ROOT / ".ci" / script)], check=True)
 
 
-def test_the_workflow_builds_what_it_deploys_with_the_packages_it_installs(tmp_path, row):
+def test_pages_workflow_builds_with_only_its_installed_packages(tmp_path, row):
     commands = [step["run"] for step in steps(read("leaderboard.yml")) if "run" in step]
     install, publish = (next(c for c in commands if part in c) for part in ("pip install", "leaderboards publish"))
     group = PROJECT["dependency-groups"][Path(shlex.split(install)[-1]).stem]

@@ -10,7 +10,7 @@ from lockstep_bench.leaderboards.rechecks.running import NotRun, run_again
 
 
 @pytest.mark.slow
-def test_cell_is_run_again_to_the_bit(tmp_path):
+def test_repeated_cell_gives_bitwise_equal_numbers(tmp_path):
     run = command("--methods", "map", "--splits", "1", "--set", "max_minibatches=5", "--out", tmp_path)
     subprocess.run(run, check=True, capture_output=True)
     (kept,) = read_results(tmp_path).rows.to_dict("records")

@@ -26,19 +26,19 @@ def again(table: pd.DataFrame, **changes) -> dict:
 @pytest.mark.parametrize(
     ("new", "outcome"), [(1.0, EQUAL), (1.5, WITHIN), (-2.0, WITHIN), (4.1, DIFFERENT), (math.nan, DIFFERENT)]
 )
-def test_noise_is_three_deviations_over_splits(cells, new, outcome):
+def test_noise_is_three_standard_deviations_over_splits(cells, new, outcome):
     table = cells(split(0, 1.0), split(1, 2.0), split(2, 3.0), split(3, 90.0, method="map"))
     result = judged(table.iloc[0].to_dict(), again(table, nmll=new), table)
     assert (result.outcome, result.noise, result.kept) == (outcome, 3.0, 1.0)
 
 
 @pytest.mark.parametrize(("new", "outcome"), [(2.0, EQUAL), (2.19, WITHIN), (1.79, DIFFERENT), (math.inf, DIFFERENT)])
-def test_noise_of_few_splits_is_a_tenth(cells, new, outcome):
+def test_with_few_splits_noise_is_ten_percent(cells, new, outcome):
     table = cells(split(0, 2.0), split(1, 50.0))
     assert judged(table.iloc[0].to_dict(), again(table, nmll=new), table).outcome == outcome
 
 
-def test_splits_along_features_give_no_noise_estimate(cells):
+def test_gap_and_tail_splits_give_no_noise_estimate(cells):
     table = cells(*(split(number, 10.0**number, dataset="yacht-gap") for number in range(4)))
     assert judged(table.iloc[0].to_dict(), again(table), table).noise == 0.1
 
@@ -60,18 +60,18 @@ def test_other_seeds_tell_the_noise_where_splits_do_not(cells, others, outcome):
     assert ran == [0, 1, 2, 3, 4]
 
 
-def test_distances_to_the_reference_are_compared_first(cells):
+def test_distances_to_the_reference_posterior_are_preferred(cells):
     table = cells({"nmll": 1.0, "rel_cov": 0.5})
     result = judged(table.iloc[0].to_dict(), again(table, nmll=9.0), table)
     assert (result.metric, result.outcome) == ("rel_cov", EQUAL)
 
 
-def test_infinite_number_that_is_found_again_is_equal(cells):
+def test_reproduced_infinite_number_counts_as_equal(cells):
     table = cells(split(0, math.inf))
     assert judged(table.iloc[0].to_dict(), again(table), table).outcome == EQUAL
 
 
-def test_every_suite_is_drawn_before_any_twice(cells):
+def test_draw_takes_every_suite_before_repeating_one(cells):
     many = [{"dataset": f"d{number}", "nmll": 1.0} for number in range(50)]
     table = population(cells(*many, {"suite": "toy", "nmll": 1.0}, {"suite": "images", "nmll": 1.0}))
     for seed in range(5):
@@ -84,7 +84,7 @@ def test_every_suite_is_drawn_before_any_twice(cells):
     assert len(drawn(table, 99, 0)) == 52
 
 
-def test_earlier_engines_failures_and_long_cells_are_not_drawn(cells):
+def test_draw_excludes_old_failed_and_long_cells(cells):
     table = cells(
         split(0, 1.0, execution=None),
         split(1, None, status="failed"),
@@ -94,7 +94,7 @@ def test_earlier_engines_failures_and_long_cells_are_not_drawn(cells):
     assert list(population(table)["split"]) == [3]
 
 
-def test_recheck_agrees_only_if_every_cell_does(cells):
+def test_recheck_agrees_only_if_every_cell_agrees(cells):
     table = cells(split(0, 1.0), split(1, 1.0))
 
     def all_but_one(row):
@@ -111,7 +111,7 @@ def test_recheck_agrees_only_if_every_cell_does(cells):
 
 
 @pytest.mark.parametrize(("new", "code"), [(1.0, 0), (7.0, 1)])
-def test_command_prints_and_keeps_the_outcome(folder, monkeypatch, new, code):
+def test_recheck_command_prints_and_stores_the_outcome(folder, monkeypatch, new, code):
     out = folder(split(0, 1.0), split(1, 2.0))
     (out / "rechecks.json").write_text("[]")
 
@@ -128,7 +128,7 @@ def test_command_prints_and_keeps_the_outcome(folder, monkeypatch, new, code):
     assert len(json.loads((out / "rechecks.json").read_text())) == 1
 
 
-def test_folder_without_cells_to_draw_is_refused(folder):
+def test_recheck_refuses_a_folder_without_drawable_results(folder):
     said = CliRunner().invoke(app, ["recheck", str(folder(split(0, 1.0, execution=None)))])
     assert said.exit_code == 2
     assert "no cell to draw" in said.stderr

@@ -16,7 +16,7 @@ from lockstep_bench.leaderboards.replications.judgement import (
 )
 
 
-def test_both_standard_errors_are_joined():
+def test_difference_uses_the_joint_standard_error():
     judged = judge(Estimate(2.6, 0.03, 20), Estimate(2.5, 0.04, 20))
     assert judged.difference == pytest.approx(2.0)
     assert judge(Estimate(2.5999, 0.03, 20), Estimate(2.5, 0.04, 20)).verdict == "agrees"
@@ -24,14 +24,14 @@ def test_both_standard_errors_are_joined():
     assert judge(Estimate(2.3999, 0.03, 20), Estimate(2.5, 0.04, 20)).difference < -2
 
 
-def test_p_value_is_that_of_welchs_test():
+def test_p_value_equals_welchs_test():
     ours, theirs = np.array([1.0, 2.0, 4.0, 7.0]), np.array([0.0, 0.5, 0.2])
     judged = judge(estimate(ours, "mean"), estimate(theirs, "mean"))
     wanted = stats.ttest_ind(ours, theirs, equal_var=False)
     assert (judged.difference, judged.p_value) == pytest.approx((wanted.statistic, wanted.pvalue))
 
 
-def test_single_published_run_is_a_new_observation():
+def test_single_published_run_counts_as_a_new_observation():
     # Student's t of a new observation: (mean - y) / (sd sqrt(1 + 1 / n)).
     ours = np.array([1.0, 2.0, 4.0, 7.0])
     judged = judge(estimate(ours, "mean"), Estimate(9.0))
@@ -42,20 +42,20 @@ def test_single_published_run_is_a_new_observation():
     assert judge(estimate(ours, "mean"), Estimate(9.0, n=1)) == judged
 
 
-def test_published_mean_of_unknown_error_gets_our_spread():
+def test_published_mean_without_error_gets_our_spread():
     ours = np.array([1.0, 2.0, 4.0, 7.0])
     judged = judge(estimate(ours, "mean"), Estimate(9.0, n=16))
     assert judged.difference == pytest.approx((3.5 - 9.0) / (ours.std(ddof=1) * sqrt(1 / 4 + 1 / 16)))
     assert judged.rule == "spread"
 
 
-def test_published_median_counts_as_many_splits():
+def test_published_median_is_assigned_our_number_of_splits():
     ours = estimate(np.arange(5.0), "median")
     judged = judge(ours, Estimate(1.0), "median")
     assert judged.difference == pytest.approx(1.0 / (sqrt(2) * ours.stderr))
 
 
-def test_single_measured_run_gets_their_spread():
+def test_single_measured_run_gets_the_published_spread():
     judged = judge(Estimate(3.0, n=1), Estimate(2.0, 0.1, 9))
     assert judged.difference == pytest.approx(1.0 / (0.3 * sqrt(1 + 1 / 9)))
     assert judged.rule == "one run"
@@ -64,7 +64,7 @@ def test_single_measured_run_gets_their_spread():
 @pytest.mark.parametrize(
     ("ours", "verdict"), [(1.09, "agrees"), (0.91, "agrees"), (1.11, "differs"), (0.89, "differs")]
 )
-def test_unknown_spreads_are_judged_within_ten_percent(ours, verdict):
+def test_numbers_without_spread_agree_within_ten_percent(ours, verdict):
     for theirs in (Estimate(1.0), Estimate(1.0, 0.1)):  # a standard error over an unknown number of runs is no spread
         judged = judge(Estimate(ours, n=1), theirs)
         assert (judged.verdict, judged.rule) == (verdict, "tolerance")
@@ -72,7 +72,7 @@ def test_unknown_spreads_are_judged_within_ten_percent(ours, verdict):
     assert judge(Estimate(ours, 0.0, 5), Estimate(1.0)).verdict == verdict  # equal on all splits, as a count
 
 
-def test_ratio_of_times_within_a_quarter():
+def test_time_ratios_agree_within_25_percent():
     verdicts = [judge_ratio(ours, 2.0).verdict for ours in (1.49, 1.51, 2.49, 2.51)]
     assert verdicts == ["differs", "agrees", "agrees", "differs"]
 
@@ -80,7 +80,7 @@ def test_ratio_of_times_within_a_quarter():
 @pytest.mark.parametrize(
     ("ours", "verdict"), [(1.4, "agrees"), (1.6, "undecided"), (0.4, "undecided"), (3.1, "differs")]
 )
-def test_large_errors_do_not_make_numbers_agree(ours, verdict):
+def test_large_standard_errors_give_undecided_not_agreement(ours, verdict):
     assert judge(Estimate(ours, 1.0, 20), Estimate(1.0, 0.1, 20)).verdict == verdict
 
 
@@ -89,7 +89,7 @@ def test_infinite_number_agrees_only_with_infinite_number():
     assert judge(estimate([inf, 1.0], "mean"), Estimate(inf, nan, 20)).verdict == "agrees"
 
 
-def test_standard_error_of_median_is_that_of_simulation():
+def test_standard_error_of_median_matches_simulation():
     rng = np.random.default_rng(0)
     made = [estimate(values, "median") for values in rng.exponential(size=(300, 21))]
     spread = np.std([one.value for one in made])
@@ -97,7 +97,7 @@ def test_standard_error_of_median_is_that_of_simulation():
 
 
 @pytest.mark.parametrize(("n", "their_n", "known"), [(20, 20, True), (5, 1, False), (1, 10, True)])
-def test_family_of_replicated_numbers_differs_one_time_in_twenty(n, their_n, known):
+def test_family_wise_error_rate_is_five_percent(n, their_n, known):
     rng = np.random.default_rng(1)
 
     def family() -> list[Judgement]:
@@ -117,6 +117,6 @@ def test_family_wise_test_finds_wrong_numbers():
     assert family_wise(judged) == [False, False, True, False, True]
 
 
-def test_number_without_p_value_differs_by_its_own_verdict():
+def test_verdicts_without_p_value_skip_holms_correction():
     judged = [judge(Estimate(1.0, n=1), Estimate(2.0)), judge(Estimate(2.0, n=1), Estimate(2.0))]
     assert family_wise(judged) == [True, False]

@@ -15,7 +15,7 @@ def published():
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_renamed_methods_and_metrics_are_published(name, published):
+def test_every_name_mapping_matches_a_published_name(name, published):
     entry = ENTRIES[name]
     numbers = published.get((entry.paper, entry.table))
     named = {"method": {*entry.methods, *entry.of}, "dataset": {*entry.datasets}}
@@ -25,7 +25,7 @@ def test_renamed_methods_and_metrics_are_published(name, published):
 
 
 @pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.runs and not entry.unavailable])
-def test_runs_here_judge_some_number_or_claim(name, published):
+def test_every_runnable_replication_judges_a_number_or_claim(name, published):
     entry = ENTRIES[name]
     numbers = published.get((entry.paper, entry.table))
     planned = {(d, canonical(m)) for each in entry.runs for d in each.datasets for m in each.methods}

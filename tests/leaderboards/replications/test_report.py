@@ -35,7 +35,7 @@ def made(cells, rows, published, entry):
     return replications(cells(*rows), numbers, [entry(), other])
 
 
-def test_frame_has_a_row_per_entry_number_and_claim(made):
+def test_report_table_lists_entries_numbers_and_claims(made):
     table = frame(made)
     assert list(table.columns) == COLUMNS
     kinds = table.groupby("entry")["kind"].agg(list).to_dict()
@@ -50,7 +50,7 @@ def test_frame_has_a_row_per_entry_number_and_claim(made):
     assert (number["published"], number["measured"], number["measured_n"]) == pytest.approx((2.0, 2.1, 3))
 
 
-def test_text_shows_numbers_where_they_are_asked_for(made):
+def test_report_shows_single_numbers_on_request(made):
     console = Console(file=io.StringIO(), width=160)
     show(made, console, details=True)
     said = console.file.getvalue()
@@ -72,19 +72,19 @@ def command(folder, rows, entry, monkeypatch):
     return lambda name, *words: CliRunner().invoke(app, [name, str(out), *words])
 
 
-def test_command_prints_each_format(command):
+def test_replications_command_prints_each_format(command):
     assert NAME in command("replications").stdout
     lines = list(csv.DictReader(io.StringIO(command("replications", "--format", "csv").stdout)))
     assert [line["kind"] for line in lines] == ["entry", "claim", "claim"]
 
 
-def test_command_refuses_unknown_entries(command):
+def test_replications_command_refuses_unknown_entries(command):
     result = command("replications", "--entry", "made-up-table-2")
     assert result.exit_code == 2
     assert f"'made-up-table-2' is unknown; did you mean '{NAME}'?" in result.stderr
 
 
-def test_export_has_replications_only_by_name(command):
+def test_export_includes_replication_rows_only_by_name(command):
     def presets(*words: str) -> set[str]:
         return {line["preset"] for line in csv.DictReader(io.StringIO(command("export", *words).stdout))}
 

@@ -10,7 +10,7 @@ def losses(scenario: Scenario, size: BoardSize, seed: int = 0) -> np.ndarray:
     return draw(scenario, size, np.random.default_rng(seed)).losses
 
 
-def test_losses_are_those_of_least_squares():
+def test_simulated_losses_equal_least_squares_test_errors():
     """The regression on one feature, refitted with numpy from the same draws."""
     size = BoardSize(3, 1, 2, 0.8)
     rng = np.random.default_rng(5)
@@ -26,7 +26,7 @@ def test_losses_are_those_of_least_squares():
 
 
 @pytest.mark.parametrize(("overlap", "ratio", "seen_as"), [(0.9, 1 / 9, 1.0), (0.5, 1.0, 0.75)])
-def test_correlation_is_near_nadeau_and_bengios(overlap, ratio, seen_as):
+def test_split_correlation_is_near_nadeau_and_bengios(overlap, ratio, seen_as):
     """Nothing puts the ratio in; the variance of means over splits shows it. For halves the formula is cautious."""
     size = BoardSize(8, 1500, 5, overlap)
     assert size.ratio == pytest.approx(ratio)
@@ -36,13 +36,13 @@ def test_correlation_is_near_nadeau_and_bengios(overlap, ratio, seen_as):
     assert seen == pytest.approx(seen_as * ratio, rel=0.15)
 
 
-def test_equal_methods_have_equal_means():
+def test_equal_methods_have_equal_mean_losses():
     values = losses(Scenario("equal"), BoardSize(6, 1500, 2))
     spread = (values - values.mean(axis=2, keepdims=True)).mean(axis=(0, 1))
     assert np.abs(spread).max() < 4 * split_sd(BoardSize(6, 1500, 2), False) / np.sqrt(1500)
 
 
-def test_gap_and_effects_have_their_sizes():
+def test_simulated_gaps_and_effects_have_requested_sizes():
     size = BoardSize(10, 400, 2)
     drawn = draw(Scenario("gap", effect=0.5, gap=2.0, better=0.2), size, np.random.default_rng(0))
     unit = split_sd(size, False)
@@ -52,7 +52,7 @@ def test_gap_and_effects_have_their_sizes():
     assert means[2:].mean() - means[:2].mean() == pytest.approx(2 * unit, rel=0.1)
 
 
-def test_cells_fail_as_often_as_asked():
+def test_simulated_cells_fail_at_the_requested_rate():
     assert np.isnan(losses(Scenario("failures", failures=0.1), BoardSize(10, 50, 10))).mean() == pytest.approx(
         0.1, abs=0.02
     )

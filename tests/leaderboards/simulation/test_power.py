@@ -26,20 +26,20 @@ def found(losses: np.ndarray, difference: float) -> float:
 
 
 @pytest.mark.parametrize("n_splits", [5, 20])
-def test_detectable_differences_are_found_in_four_of_five(n_splits):
+def test_detectable_differences_have_80_percent_power(n_splits):
     losses, sd = equal_methods(2, 1000, n_splits)
     detectable = sd * sqrt(1 / n_splits + RATIO) * detectable_errors(n_splits - 1, 0.025)
     assert found(losses, detectable) == pytest.approx(0.8, abs=0.05)
 
 
-def test_needed_splits_find_in_four_of_five():
+def test_needed_splits_give_80_percent_power():
     n_splits = int(needed(1.2, RATIO, 0.025))
     for n, low, high in ((n_splits, 0.75, 0.87), (n_splits // 2, 0.0, 0.75)):
         losses, sd = equal_methods(2, 500, n)
         assert low <= found(losses, 1.2 * sd) <= high
 
 
-def test_splits_find_nothing_below_the_floor():
+def test_differences_below_the_floor_are_never_detected():
     """With 200 splits, a difference of 0.8 times the floor is found in fewer than four of five data sets."""
     effect = 0.8 * sqrt(RATIO) * detectable_errors(inf, 0.025)
     assert needed(effect, RATIO, 0.025) == inf
@@ -47,7 +47,7 @@ def test_splits_find_nothing_below_the_floor():
     assert found(losses, effect * sd) < 0.75
 
 
-def test_verdicts_on_a_set_find_detectable_differences():
+def test_verdicts_on_one_data_set_have_stated_power():
     """Among 8 methods and 20 splits, of pairs whose standard deviation is known."""
     losses, sd = equal_methods(8, 200, 20)
     told = []
@@ -66,7 +66,7 @@ def told_over_sets(gap: float, n_datasets: int) -> float:
     return float(np.mean([compare(of_board).worse[5, 0] for of_board in losses]))
 
 
-def test_verdicts_over_sets_find_detectable_differences():
+def test_verdicts_over_data_sets_have_stated_power():
     """On average over leaderboards, of which each estimates it from twelve data sets."""
     rng = np.random.default_rng(4)
     detectable = np.mean([np.median(compare(rng.normal(size=(12, 6))).detectable()) for _ in range(20)])
@@ -74,7 +74,7 @@ def test_verdicts_over_sets_find_detectable_differences():
     assert told_over_sets(float(detectable) / 2, 12) < 0.5
 
 
-def test_needed_data_sets_find_differences():
+def test_needed_number_of_data_sets_gives_stated_power():
     gap = 1.5
     rng = np.random.default_rng(4)
     seen = compare(rng.normal(size=(200, 6)) + gap * np.eye(6)[5])

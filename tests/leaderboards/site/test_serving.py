@@ -50,7 +50,7 @@ def get(serving, path):
     return reply.status, dict(reply.getheaders()), reply.read()
 
 
-def test_page_is_served_with_its_policy(site):
+def test_page_is_served_with_content_security_policy(site):
     with running(site) as serving:
         for path in ("/", "/index.html", "/index.html?sort=nmll"):
             status, headers, body = get(serving, path)
@@ -72,7 +72,7 @@ def test_only_files_of_the_site_are_served(site, path):
     assert b"uci" not in body
 
 
-def test_server_listens_on_loopback_only(site):
+def test_server_listens_only_on_loopback(site):
     with running(site) as serving:
         assert serving.server_address[0] == "127.0.0.1"
 
@@ -86,7 +86,7 @@ def test_server_listens_on_loopback_only(site):
         ("localhost:{port}", "127.0.0.1:{port}", ""),
     ],
 )
-def test_request_with_two_hosts_is_refused(site, hosts):
+def test_request_with_two_host_headers_is_refused(site, hosts):
     with running(site) as serving, socket.create_connection(serving.server_address, timeout=10) as client:
         lines = "".join(f"Host: {host}\r\n".format(port=serving.server_port) for host in hosts)
         client.sendall(f"GET / HTTP/1.1\r\n{lines}\r\n".encode())
@@ -103,7 +103,7 @@ def test_named_pipe_counts_as_missing(site, place):
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"\x16\x03", b"GET /"])
-def test_a_request_has_a_time_limit(site, sent, monkeypatch):
+def test_request_has_a_time_limit(site, sent, monkeypatch):
     monkeypatch.setattr(serving_module, "REQUEST_SECONDS", 0.05)
     with running(site) as serving, socket.create_connection(serving.server_address, timeout=60) as client:
         client.sendall(sent)
@@ -111,7 +111,7 @@ def test_a_request_has_a_time_limit(site, sent, monkeypatch):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", None])
-def test_request_for_another_host_is_refused(site, host):
+def test_request_with_a_foreign_host_header_is_refused(site, host):
     with running(site) as serving:
         port = serving.server_port
         named = f"Host: {host.format(port=port)}\r\n" if host else ""
@@ -121,7 +121,7 @@ def test_request_for_another_host_is_refused(site, host):
         assert b"200 OK" in raw(serving, f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
 
 
-def test_link_out_of_the_site_is_not_followed(site, tmp_path):
+def test_symbolic_link_out_of_the_site_is_not_followed(site, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "index.html").write_text(PAGE.replace("data:", "https://secret.example"))
@@ -157,7 +157,7 @@ def test_link_out_of_the_site_is_not_followed(site, tmp_path):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_hostile_request_gets_an_error_page(site, request_line, status, capfd):
+def test_malformed_request_gets_an_error_page(site, request_line, status, capfd):
     with running(site) as serving:
         host = f"127.0.0.1:{serving.server_port}".encode()
         reply = raw(serving, request_line + b"\r\nHost: " + host + b"\r\n\r\n")
@@ -190,7 +190,7 @@ def serve(*words):
             process.kill()  # a failed assertion must not wait for a server that runs for ever
 
 
-def test_results_are_served_until_interrupted(tmp_path):
+def test_results_are_served_until_ctrl_c(tmp_path):
     (tmp_path / "results" / "cells").mkdir(parents=True)
     with serve(tmp_path / "results", "--port", "0") as process:
         address = process.stdout.readline().split()[0]

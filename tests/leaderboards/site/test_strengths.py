@@ -38,7 +38,7 @@ def rows_of(n_splits: int = 8, **levels: tuple[float, float]) -> list[dict]:
     ]  # fmt: skip
 
 
-def test_changes_relative_to_reference_are_listed_by_sign(say):
+def test_significant_differences_become_strengths_or_weaknesses(say):
     found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 1.7), swa=(3.0, 3.0)))
     better = next(sentence for sentence in found.strengths if sentence.startswith("Better than map"))
     worse = next(sentence for sentence in found.weaknesses if sentence.startswith("Worse than map"))
@@ -51,7 +51,7 @@ def test_changes_relative_to_reference_are_listed_by_sign(say):
     assert "Significantly worse by NMLL than some other method on 1 of 2 data sets: wine." in found.weaknesses
 
 
-def test_insignificant_change_is_neither_strength_nor_weakness(say):
+def test_insignificant_difference_is_neither_strength_nor_weakness(say):
     rows = rows_of(map=(1.0, 1.0), vifa=(1.0, 1.0))
     for row in rows:
         if row["method"] == "vifa":
@@ -60,7 +60,7 @@ def test_insignificant_change_is_neither_strength_nor_weakness(say):
     assert not [one for one in found.strengths + found.weaknesses if "than map" in one]
 
 
-def test_runtime_is_relative_to_the_reference(say):
+def test_runtime_is_stated_relative_to_the_reference_method(say):
     found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 0.5)))
     assert any(
         "Tuning and the final fit take 3.00 times as long as map's (3.00 to 3.00)" in one for one in found.others
@@ -74,11 +74,11 @@ def test_coverage_is_compared_with_its_nominal_value(say, share, said):
     assert any(f"{100 * share:.0f} % of test points, mean over 1 data set: {said}." in one for one in where)
 
 
-def test_failures_are_weaknesses_by_kind(say):
+def test_failures_are_listed_as_weaknesses_by_kind(say):
     found = say("map", *rows_of(map=(1.0, 1.0)), statuses=("ok", "failed", "diverged", "failed"))
     assert "3 of 4 cells did not finish: 1 diverged, 2 failed." in found.weaknesses
 
 
-def test_one_split_gives_no_comparison_with_reference(say):
+def test_single_split_gives_no_comparison_with_reference(say):
     found = say("vifa", *rows_of(n_splits=1, map=(1.0, 1.0), vifa=(0.5, 0.5)))
     assert "There are too few common splits for a comparison with map." in found.others

@@ -35,7 +35,7 @@ def journal(tmp_path, row):
     return write
 
 
-def test_best_objective_ignores_failed_trials(journal):
+def test_tuning_figure_ignores_failed_trials(journal):
     cell, _ = journal(SCORES)
     study = tuning(cell)
     assert study.best == [5.0, 3.0, 3.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -43,7 +43,7 @@ def test_best_objective_ignores_failed_trials(journal):
     assert sum(study.importances.values()) == pytest.approx(1)
 
 
-def test_tuning_needs_trials_and_readable_journal(journal, row, tmp_path):
+def test_tuning_figure_needs_a_readable_study(journal, row, tmp_path):
     cell, path = journal(SCORES)
     assert tuning(cell | {"n_trials": 3}) is None
     assert tuning(cell | {"split": 1}) is None
@@ -52,7 +52,7 @@ def test_tuning_needs_trials_and_readable_journal(journal, row, tmp_path):
     assert tuning(cell) is None
 
 
-def test_tuning_is_omitted_without_optuna(journal, monkeypatch):
+def test_tuning_figure_is_omitted_without_optuna(journal, monkeypatch):
     cell, _ = journal(SCORES)
     monkeypatch.setitem(sys.modules, "optuna", None)  # as if it were not installed
     assert tuning(cell) is None
@@ -70,7 +70,7 @@ def trained(tmp_path, row):
     return cell
 
 
-def test_training_leaves_out_values_not_finite(trained):
+def test_training_figure_omits_nonfinite_values(trained):
     assert training(trained) == {"elbo": [(update, update - 51.0) for update in range(1, 52)]}
 
 

@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1 / 9])
-def test_two_methods_have_a_mixture_of_t(ratio):
+def test_two_method_probability_equals_mixture_of_t_distributions(ratio):
     """Given the share B, the difference of two effects is a scaled t with n degrees of freedom."""
     losses = np.column_stack([np.zeros(12), np.where(np.arange(12) < 9, 1.0, -1.0)])
     score = stats.norm.ppf(0.75)
@@ -27,7 +27,7 @@ def test_two_methods_have_a_mixture_of_t(ratio):
     assert best_probabilities(losses, ratio, 100_000)[0] == pytest.approx(expected, abs=0.006)
 
 
-def test_probabilities_add_up_to_one():
+def test_probabilities_of_being_best_add_up_to_one():
     assert best_probabilities(RNG.normal(size=(5, 9))).sum() == pytest.approx(1)
 
 
@@ -41,14 +41,14 @@ def test_method_first_on_every_set_is_certainly_best():
     assert best_probabilities(losses)[0] > 0.99
 
 
-def test_failures_do_not_help():
+def test_failure_never_raises_the_probability_of_best():
     losses = RNG.normal(size=(6, 4))
     failed = losses.copy()
     failed[np.argmin(losses[:, 0]), 0] = nan
     assert best_probabilities(failed)[0] <= best_probabilities(losses)[0]
 
 
-def test_probabilities_are_defined_for_edge_cases():
+def test_probabilities_of_best_handle_edge_cases():
     assert best_probabilities(np.zeros((3, 1))).tolist() == [1]
     assert best_probabilities(np.zeros((3, 2))).tolist() == [0.5, 0.5]
     assert np.isnan(best_probabilities(np.zeros((1, 2)))).all()

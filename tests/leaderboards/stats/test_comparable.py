@@ -18,7 +18,7 @@ def rows_of(values: dict[str, dict[str, list]]) -> list[dict]:
 
 
 @pytest.mark.parametrize("last", [[3.0, 4.0], [3.0]])  # with one split less, the table has a gap
-def test_data_sets_are_compared_as_if_alone(cells, last):
+def test_each_data_set_is_compared_independently(cells, last):
     values = {"a": {"map": [1.0, 2.0], "swag": [2.0, 3.0]}, "b": {"map": [5.0, 6.0], "swag": last}}
     together = comparable_on_each(request(cells(*rows_of(values)), *WHERE))
     first = {dataset: part for part in reversed(together) for dataset in part.by_dataset}
@@ -31,7 +31,7 @@ def test_data_sets_are_compared_as_if_alone(cells, last):
         assert board[2:] == expected[2:]
 
 
-def test_fewer_splits_cost_others_none(cells):
+def test_few_splits_of_one_method_remove_no_others(cells):
     values = {"a": {"map": [1.0] * 6, "swag": [2.0] * 6, "vifa": [3.0] * 2}}
     most, fewer = comparable_on_each(request(cells(*rows_of(values)), *WHERE))
     assert (most.methods, most.placed, most.by_dataset["a"].scores.shape) == (["map", "swag"], ["map", "swag"], (6, 2))
@@ -41,7 +41,7 @@ def test_fewer_splits_cost_others_none(cells):
     assert most.tested.all()
 
 
-def test_named_methods_share_their_splits(cells):
+def test_named_methods_are_compared_on_shared_splits(cells):
     values = {"a": {"map": [1.0] * 6, "swag": [2.0] * 6, "vifa": [3.0] * 2}}
     (only,) = comparable_on_each(request(cells(*rows_of(values)), *WHERE, methods=["map", "vifa"]))
     assert (only.placed, only.by_dataset["a"].scores.shape) == (["map", "vifa"], (2, 2))

@@ -13,7 +13,7 @@ from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, 
 RNG = np.random.default_rng(0)
 
 
-def test_interval_is_baycomps_of_ten_folds():
+def test_interval_equals_baycomp_for_ten_folds():
     """baycomp takes 1 / 10 as the correlation of ten folds, which is the ratio 1 / 9."""
     differences = RNG.normal(0.3, 1.0, 10)
     ours = corrected_mean(differences, 1 / 9)
@@ -24,7 +24,7 @@ def test_interval_is_baycomps_of_ten_folds():
     assert p_below == pytest.approx(posterior.probs()[0])
 
 
-def test_independent_differences_have_scipys_interval():
+def test_interval_of_independent_differences_equals_scipy():
     differences = RNG.normal(size=7)
     expected = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
     ours = corrected_mean(differences)
@@ -32,23 +32,23 @@ def test_independent_differences_have_scipys_interval():
 
 
 @pytest.mark.parametrize("n", [2, 4, 20])
-def test_detectable_difference_is_statsmodels(n):
+def test_detectable_difference_equals_statsmodels(n):
     differences = RNG.normal(size=n)
     effect = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
     assert corrected_mean(differences).detectable() == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
 
 
 @pytest.mark.parametrize(("df", "alpha"), [(1, 0.05), (4, 0.05), (300, 0.05), (9, 0.01), (19, 0.001), (300, 0.001)])
-def test_power_is_statsmodels(df, alpha):
+def test_power_equals_statsmodels(df, alpha):
     size = detectable_errors(df, alpha / 2)
     assert TTestPower().power(size / np.sqrt(df + 1), df + 1, alpha) == pytest.approx(0.8, abs=0.001)
 
 
-def test_detectable_errors_exist_at_any_level():
+def test_detectable_difference_is_finite_at_tiny_levels():
     assert detectable_errors(1, 1e-7) > detectable_errors(4, 1e-7) > detectable_errors(inf, 1e-7) > 6
 
 
-def test_floor_is_that_of_very_many_splits():
+def test_detectable_floor_is_the_limit_of_many_splits():
     few = corrected_mean(RNG.normal(size=5), 1 / 9)
     spread = few.stderr / np.sqrt(1 / 5 + 1 / 9)
     many = Mean(0.0, spread * np.sqrt(1e-8 + 1 / 9), nan, nan, 10**8, 1 / 9)
@@ -56,26 +56,26 @@ def test_floor_is_that_of_very_many_splits():
     assert corrected_mean(RNG.normal(size=5)).floor() == 0
 
 
-def test_p_value_is_scipys():
+def test_p_value_equals_scipy():
     differences = RNG.normal(0.5, 1.0, 6)
     assert corrected_mean(differences).p_value == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
-def test_needed_number_is_statsmodels():
+def test_needed_number_of_differences_equals_statsmodels():
     differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])
     effect = differences.mean() / differences.std(ddof=1)
     expected = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8)
     assert corrected_mean(differences).needed() == np.ceil(expected)
 
 
-def test_shared_rows_can_leave_a_question_open_for_ever():
+def test_shared_rows_can_make_no_number_enough():
     """With the ratio r no standard error falls below s sqrt(r), whatever the number of splits."""
     differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])  # 0.75 standard deviations
     assert corrected_mean(differences, 1 / 9).needed() == inf
     assert corrected_mean(differences, 1 / 99).needed() < inf
 
 
-def test_equal_values_need_no_test():
+def test_constant_differences_need_no_further_splits():
     assert corrected_mean(np.full(3, 2.0)).needed() == 3
     assert corrected_mean(np.zeros(3)).needed() == inf
     assert corrected_mean(np.zeros(3)).detectable() == 0
@@ -85,13 +85,13 @@ def test_equal_values_need_no_test():
     ("differences", "ratio", "mean"),
     [([2.0], 0.0, 2.0), ([1.0, 3.0], nan, 2.0), ([1.0, inf], 0.0, inf), ([1.0, nan], 0.0, nan), ([], 0.0, nan)],
 )
-def test_unknown_spread_gives_no_interval(differences, ratio, mean):
+def test_single_or_infinite_differences_give_no_interval(differences, ratio, mean):
     ours = corrected_mean(np.array(differences), ratio)
     assert ours.mean == pytest.approx(mean, nan_ok=True)
     assert all(map(isnan, (ours.low, ours.high, ours.detectable(), ours.needed())))
 
 
-def test_equal_differences_but_for_rounding_have_no_error():
+def test_differences_equal_up_to_rounding_have_zero_error():
     differences = np.array([30, 41, 52]) / 57 - np.array([29, 40, 51]) / 57
     assert np.ptp(differences) > 0
     found = corrected_mean(differences, 1 / 9)
@@ -112,7 +112,7 @@ def limited(n):
 @pytest.mark.parametrize("alpha", [0.025, 1e-5])
 @pytest.mark.parametrize("ratio", [0.0, 1 / 9])
 @pytest.mark.parametrize("effect", [0.04, 0.6, 1.1, 3.0, 12.0])
-def test_needed_splits_are_the_first_that_detect(effect, ratio, alpha, df):
+def test_needed_splits_are_the_smallest_sufficient_number(effect, ratio, alpha, df):
     def power(n):
         return effect / np.sqrt(1 / n + ratio) - detectable_errors(df(n), alpha)
 

@@ -19,29 +19,29 @@ from lockstep_bench.leaderboards.stats.dependence import ratios
         ("toy", 100, 100, 0.0),  # each split has its own rows
     ],
 )
-def test_ratio_follows_the_scheme(dataset, n_train, n_test, expected):
+def test_variance_ratio_follows_the_split_scheme(dataset, n_train, n_test, expected):
     cells = pd.DataFrame({"dataset": [dataset] * 2, "n_train": [n_train] * 2, "n_test": [n_test] * 2})
     assert ratios(cells) == {dataset: pytest.approx(expected)}
 
 
-def test_a_common_test_part_has_no_known_ratio():
+def test_shared_test_set_has_unknown_variance_ratio():
     cells = pd.DataFrame({"dataset": ["mnist"], "n_train": [54_000], "n_test": [10_000]})
     assert isnan(ratios(cells)["mnist"])
 
 
 @pytest.mark.parametrize("sizes", [(0, 10), (10, 0), (10, -5), (-10, 5), (None, None)])
 @pytest.mark.parametrize("dataset", ["yacht", "yacht-gap"])
-def test_impossible_sizes_have_no_known_ratio(dataset, sizes):
+def test_invalid_split_sizes_have_unknown_variance_ratio(dataset, sizes):
     cells = pd.DataFrame({"dataset": [dataset], "n_train": sizes[:1], "n_test": sizes[1:]}).astype({"n_train": float})
     assert isnan(ratios(cells.astype({"n_test": float}))[dataset])
 
 
-def test_splits_along_features_have_the_ratio_of_their_sizes():
+def test_feature_gap_splits_have_the_ratio_of_sizes():
     cells = pd.DataFrame({"dataset": ["yacht-gap"], "n_train": [206], "n_test": [102]})
     assert ratios(cells) == {"yacht-gap": pytest.approx(102 / 206)}
 
 
-def test_corrected_t_keeps_its_level_on_gaps():
+def test_corrected_t_test_keeps_its_level_on_gap_splits():
     """Two equally good regressions, each on a feature of its own, fitted beside the gap of eight other features."""
     rng = np.random.default_rng(0)
     differing = {0.0: 0, 1 / 2: 0}

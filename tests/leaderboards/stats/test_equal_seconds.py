@@ -11,7 +11,7 @@ def cell(preset: str, suite: str = "uci", **protocol) -> dict:
     return {"suite": suite, "preset": preset, "protocol": json.dumps({"epochs": 2000, "folds": 3} | protocol)}
 
 
-def test_budgets_that_differ_only_in_seconds_form_one_series():
+def test_presets_differing_only_in_seconds_form_a_series():
     rows = [
         cell("tuned-100s", budget_seconds=100, trials=90, max_minibatches=5000),
         cell("tuned-1s", budget_seconds=1, trials=7, max_minibatches=300),
@@ -20,7 +20,7 @@ def test_budgets_that_differ_only_in_seconds_form_one_series():
     assert series_of(pd.DataFrame(rows)) == [BudgetSeries("uci", {1: "tuned-1s", 100: "tuned-100s"})]
 
 
-def test_other_networks_and_suites_are_series_of_their_own():
+def test_networks_and_suites_form_separate_series():
     rows = [
         cell("tuned-1s", budget_seconds=1),
         cell("tuned-modified-1s", budget_seconds=1, hidden="16,16"),
@@ -34,5 +34,5 @@ def test_other_networks_and_suites_are_series_of_their_own():
     ]
 
 
-def test_rows_without_a_budget_are_in_no_series():
+def test_rows_without_time_budget_are_in_no_series():
     assert series_of(pd.DataFrame([cell("tuned", trials=30)])) == []

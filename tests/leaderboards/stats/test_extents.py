@@ -25,7 +25,7 @@ def test_methods_are_compared_on_all_splits_they_share(table, values, expected):
     assert in_words(table({"x": values})) == expected
 
 
-def test_fewer_splits_and_splits_without_a_value_are_reported(table):
+def test_notes_report_missing_splits_and_values(table):
     most, fewer = extents(table({"x": {"a": [1, 2, 3, None], "b": [2, 3, 4, None], "c": [3]}}))
     assert most.notes == ["1 split left out, on which no method has a value."]
     assert fewer.notes == [

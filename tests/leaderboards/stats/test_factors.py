@@ -56,15 +56,15 @@ def full(scores, posteriors=("map", "mile"), networks=("50", "16-16"), noises=("
     return [run(*key, scores(*key, dataset, split), dataset=dataset, split=split) for *key, dataset, split in every]
 
 
-def test_a_combination_is_named_by_its_three_levels():
+def test_combination_is_named_by_posterior_network_and_noise():
     assert str(Combination("mile", "16-16", "predicted")) == "mile · 16-16 · predicted"
 
 
-def test_networks_are_those_of_the_suites():
+def test_network_names_equal_the_suites_hidden_units():
     assert {name: "-".join(map(str, SUITES[name].hidden)) for name in NETWORKS} == NETWORKS
 
 
-def test_designs_are_protocols_that_differ_in_network_and_noise_alone(cells):
+def test_design_groups_protocols_differing_only_in_network_and_noise(cells):
     longer, other = BUDGET | {"trials": 60}, {"preset": "paper"}
     rows = [
         run("map", "50", "constant", 1.0),
@@ -80,7 +80,7 @@ def test_designs_are_protocols_that_differ_in_network_and_noise_alone(cells):
     assert design.labels["16-16", "predicted"].startswith("tuned-modified@")
 
 
-def test_effect_and_interval_are_those_computed_by_hand(cells):
+def test_factor_effect_and_interval_equal_hand_computation(cells):
     noise = np.random.default_rng(0).standard_normal((2, 2, 2, len(DATASETS), 3))
     places = ({"map": 0, "mile": 1}, {"50": 0, "16-16": 1}, {"constant": 0, "predicted": 1})
 
@@ -99,14 +99,14 @@ def test_effect_and_interval_are_those_computed_by_hand(cells):
         assert (row.low, row.high) == pytest.approx((values.mean() - half, values.mean() + half))
 
 
-def test_metrics_of_ratios_are_averaged_as_logarithms(cells):
+def test_ratio_metrics_are_averaged_as_logarithms(cells):
     levels = {"map": 0.0, "mile": 3.0}
     rows = full(lambda posterior, network, model, *_: levels[posterior] + (0.2 if model == "predicted" else 0.0))
     overall, _ = difference(table_of(cells, *rows, metric="rmse"), "noise", "constant", "predicted")
     assert overall.difference == pytest.approx(np.expm1(0.2))
 
 
-def test_posteriors_that_were_run_with_one_noise_alone_do_not_enter_its_effect(cells):
+def test_noise_effect_uses_posteriors_with_both_noises(cells):
     """`mile`, far better than `map`, has predicted noise alone: means over rows would call predicted noise better."""
     effect, better = 0.5, -3.0
     rows = [
@@ -126,7 +126,7 @@ def test_posteriors_that_were_run_with_one_noise_alone_do_not_enter_its_effect(c
     assert overall.difference == pytest.approx(better)
 
 
-def test_effects_within_single_combinations_show_an_interaction(cells):
+def test_effects_within_combinations_reveal_interactions(cells):
     rows = full(lambda posterior, network, model, *_: float(posterior == "mile" and model == "predicted"))
     table = table_of(cells, *rows)
     for posterior, effect in (("map", 0.0), ("mile", 1.0)):
@@ -136,7 +136,7 @@ def test_effects_within_single_combinations_show_an_interaction(cells):
     assert difference(table, "noise", "constant", "predicted")[0].difference == 0.5
 
 
-def test_splits_that_one_level_was_not_run_on_are_left_out(cells):
+def test_splits_missing_one_level_are_dropped(cells):
     rows = full(lambda *key: 10.0 * key[4] + (key[2] == "predicted"))
     rows = [row for row in rows if row["split"] < 2 or "likelihood" not in row["protocol"]]
     overall, each = difference(table_of(cells, *rows), "noise", "constant", "predicted")
@@ -144,7 +144,7 @@ def test_splits_that_one_level_was_not_run_on_are_left_out(cells):
     assert {row.n_splits for row in each.values()} == {2}
 
 
-def test_failure_in_one_combination_is_a_failure_of_the_level(cells):
+def test_failure_in_one_combination_fails_the_level(cells):
     rows = full(lambda *key: float(key[2] == "predicted"))
     worst = next(row for row in rows if row["method"] == "mile" and "likelihood" in row["protocol"])
     worst |= {"status": "diverged", "nmll": None}
@@ -153,7 +153,7 @@ def test_failure_in_one_combination_is_a_failure_of_the_level(cells):
     assert np.isnan(each["boston"].difference)
 
 
-def test_posteriors_with_noise_of_their_own_are_left_out(cells):
+def test_posteriors_with_built_in_noise_are_dropped(cells):
     rows = full(lambda *key: 1.0, posteriors=("map", "evidential", "linear"))
     rows = [row | ({"hparams": '{"lr": 0.1}'} if row["method"] == "evidential" else {}) for row in rows]
     table = table_of(cells, *rows)
@@ -161,18 +161,18 @@ def test_posteriors_with_noise_of_their_own_are_left_out(cells):
     assert table.own_noise == ["evidential"]
 
 
-def test_levels_without_a_common_combination_have_no_effect(cells):
+def test_levels_without_common_combinations_have_no_effect(cells):
     rows = [run("map", "50", "constant", 1.0), run("mile", "16-16", "predicted", 1.0)]
     assert effects(table_of(cells, *rows), "noise").within == []
 
 
-def test_coverage_has_no_mean_over_combinations(cells):
+def test_coverage_is_not_averaged_over_combinations(cells):
     rows = full(lambda *key: 1.0)
     with pytest.raises(ValueError, match="'coverage_90' is not averaged over combinations"):
         effects(table_of(cells, *[row | {"coverage_90": 0.9} for row in rows], metric="coverage_90"), "noise")
 
 
-def test_intervals_cover_known_effects_in_95_per_cent_of_simulations(cells):
+def test_factor_intervals_cover_true_effects_at_95_percent(cells):
     """Effects vary from data set to data set, and results are noisy; `mile` lacks constant noise."""
     truth = {"posterior": -0.7, "network": 0.3, "noise": 0.4}
     pairs = {"posterior": ("map", "mile"), "network": ("50", "16-16"), "noise": ("constant", "predicted")}

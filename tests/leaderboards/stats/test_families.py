@@ -3,14 +3,14 @@
 from lockstep_bench.leaderboards.stats.families import family_of, representatives
 
 
-def test_variants_share_a_family():
+def test_variants_of_a_method_share_a_family():
     assert family_of("swag") == family_of("swag-diag") == family_of("swa") == "swag"
     assert family_of("ensemble:swag") == "swag"
     assert family_of("mfvi(tempering=0.1)") == "mfvi"
     assert family_of("somebodys-own") == "somebodys-own"
 
 
-def test_validation_chooses_and_test_does_not(cells):
+def test_validation_scores_choose_the_representative(cells):
     rows = [
         {"dataset": dataset, "method": method, "nmll": nmll, "validation_nmll": validation}
         for dataset in ("x", "y")
@@ -20,19 +20,19 @@ def test_validation_chooses_and_test_does_not(cells):
     assert representatives(cells(*rows), keep="swa") == {"swag": "swa", "map": "map"}
 
 
-def test_variant_on_fewer_cells_does_not_represent(cells):
+def test_variant_with_fewer_cells_never_represents_its_family(cells):
     rows = [{"dataset": d, "method": "swa", "validation_nmll": 2.0} for d in ("x", "y")]
     rows += [{"dataset": "x", "method": "swag", "validation_nmll": 1.0}]
     assert representatives(cells(*rows)) == {"swag": "swa"}
 
 
-def test_failed_variant_ranks_last_in_validation(cells):
+def test_failed_variant_ranks_last_by_validation(cells):
     rows = [{"dataset": d, "method": "swa", "validation_nmll": 2.0} for d in ("x", "y", "z")]
     rows += [{"dataset": "x", "method": "swag", "validation_nmll": 1.0}]
     rows += [{"dataset": d, "method": "swag", "status": "failed"} for d in ("y", "z")]
     assert representatives(cells(*rows)) == {"swag": "swa"}
 
 
-def test_without_validation_the_headline_method_represents(cells):
+def test_without_validation_scores_the_headline_method_represents(cells):
     rows = [{"method": method} for method in ("inducing-fcg", "inducing-ffg", "inducing-ensemble")]
     assert representatives(cells(*rows)) == {"inducing": "inducing-ffg"}

@@ -7,7 +7,7 @@ from lockstep_bench.leaderboards.stats.first_predictions import first_splits, pu
 from lockstep_bench.shared.schema import cell_key, predictions_schema
 
 
-def test_first_readable_split_of_each_method_is_used(tmp_path, row, cells):
+def test_first_split_with_readable_predictions_is_used(tmp_path, row, cells):
     schema = predictions_schema(1)
     rows = [row(method=method, split=split) for method in ("a", "b", "c") for split in (0, 1)]
     for one in rows:
@@ -24,7 +24,7 @@ def test_first_readable_split_of_each_method_is_used(tmp_path, row, cells):
     assert {method: one.y.tolist() for method, one in found.items()} == {"a": [0.0], "b": [1.0]}
 
 
-def test_unreadable_publication_counts_as_missing(tmp_path, row, cells):
+def test_unreadable_published_predictions_count_as_missing(tmp_path, row, cells):
     path = published_path(tmp_path, "uci", "energy")
     path.parent.mkdir(parents=True)
     for content in (b"spoilt", b""):
@@ -34,6 +34,6 @@ def test_unreadable_publication_counts_as_missing(tmp_path, row, cells):
     assert first_splits(cells(row()).assign(folder=str(tmp_path))) == {}
 
 
-def test_published_names_lead_to_no_other_folder(tmp_path):
+def test_data_set_names_cannot_escape_the_folder(tmp_path):
     path = published_path(tmp_path, "../../x", "/etc/..")
     assert path.parent.parent == tmp_path / "predictions"

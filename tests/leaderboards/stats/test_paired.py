@@ -6,7 +6,7 @@ import pytest
 from lockstep_bench.leaderboards.stats import paired
 
 
-def test_values_are_means_over_seeds_and_failures_stay_visible(cells):
+def test_values_average_over_seeds_and_show_failures(cells):
     rows = cells(
         {"method": "a", "seed": 0, "nmll": 1.0},
         {"method": "a", "seed": 1, "nmll": 2.0},
@@ -20,7 +20,7 @@ def test_values_are_means_over_seeds_and_failures_stay_visible(cells):
     assert (table.methods, table.datasets) == (["a", "b"], ["energy"])
 
 
-def test_only_inapplicable_data_sets_are_left_out(cells):
+def test_data_sets_without_the_metric_are_dropped(cells):
     rows = cells(
         {"dataset": "digits", "accuracy": 0.9},
         {"dataset": "energy", "rmse": 3.0},
@@ -35,7 +35,7 @@ def test_data_sets_and_methods_can_be_chosen(cells):
     assert (table.datasets, table.methods) == (["x", "z"], ["b"])
 
 
-def test_no_pairs_give_an_empty_table(cells):
+def test_no_rows_give_an_empty_table(cells):
     table = paired(cells({"nmll": 1.0}), "uci", "quick", "nmll")
     assert (table.methods, table.datasets) == ([], [])
 
@@ -45,7 +45,7 @@ def test_metric_without_direction_is_refused(cells):
         paired(cells({"nmll": 1.0}), "uci", "paper", "n_weights")
 
 
-def test_rows_older_than_the_metric_are_not_failures(cells):
+def test_rows_predating_a_metric_are_not_failures(cells):
     rows = cells(
         {"method": "a", "nmll": 1.0, "aurc": 0.1},
         {"method": "b", "nmll": 2.0},

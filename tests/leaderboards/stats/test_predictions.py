@@ -21,7 +21,7 @@ def classified():
     return Predictions(np.where(ood, np.nan, y), ood, None, None, np.log(probs))
 
 
-def test_only_the_true_distribution_has_uniform_pit():
+def test_only_the_true_distribution_has_uniform_pit_values():
     rng = np.random.default_rng(0)
     mean, y = rng.normal(size=(N, 1)), None
     y = mean[:, 0] + 2 * rng.normal(size=N)
@@ -33,12 +33,12 @@ def test_only_the_true_distribution_has_uniform_pit():
     assert stats.kstest(pit(wide), "uniform").pvalue < 1e-6
 
 
-def test_pit_averages_distribution_functions_over_samples():
+def test_pit_averages_the_cdf_over_samples():
     one = Predictions(np.array([0.0]), np.zeros(1, bool), np.array([[-1.0, 3.0]]), np.array([[1.0, 4.0]]), None)
     np.testing.assert_allclose(pit(one), [(stats.norm.cdf(1.0) + stats.norm.cdf(-1.5)) / 2])
 
 
-def test_the_roc_curve_is_that_of_scikit_learn(classified):
+def test_roc_curve_equals_sklearn(classified):
     score = 1 - probabilities(classified).max(axis=1)
     false, true = roc(classified)
     theirs, ours, _ = roc_curve(classified.ood, score, drop_intermediate=False)
@@ -47,13 +47,13 @@ def test_the_roc_curve_is_that_of_scikit_learn(classified):
     assert np.trapezoid(true, false) == pytest.approx(roc_auc_score(classified.ood, score))
 
 
-def test_equal_scores_are_one_step_of_the_roc_curve():
+def test_tied_scores_are_one_step_of_the_roc_curve():
     log_probs = np.log(np.full((4, 1, 2), 0.5))
     false, true = roc(Predictions(np.zeros(4), np.array([True, False, True, False]), None, None, log_probs))
     assert (false.tolist(), true.tolist()) == ([0, 1], [0, 1])
 
 
-def test_bins_of_confidence_hold_every_test_point_once(classified):
+def test_confidence_bins_contain_every_test_point_once(classified):
     bins = reliability(classified)
     probs, y = probabilities(classified)[~classified.ood], classified.y[~classified.ood]
     assert bins["count"].sum() == len(y)

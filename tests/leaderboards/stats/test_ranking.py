@@ -42,7 +42,7 @@ def board(levels: dict[str, float], n_datasets: int, n_splits: int, noise: float
     }
 
 
-def test_clear_winner_is_best(cells):
+def test_clear_winner_gets_the_verdict_best(cells):
     levels = {"map": 2.0, "vifa": 3.0, "swag": 1.0}
     ranking = rank(cells(*rows_of(board(levels, 8, 3, 0.01))), "uci", "paper", "nmll")
     assert [(row.method, row.verdict, row.rank_low, row.rank_high) for row in ranking.rows] == [
@@ -53,7 +53,7 @@ def test_clear_winner_is_best(cells):
     assert ranking.rows[0].p_best > 0.95
 
 
-def test_differences_have_the_metrics_sign(cells):
+def test_differences_have_the_sign_of_the_metric(cells):
     accuracy = {"d1": {"map": [0.8, 0.8], "swag": [0.9, 0.9]}, "d2": {"map": [0.7], "swag": [0.9]}}
     ranking = rank(cells(*rows_of(accuracy, "accuracy")), "uci", "paper", "accuracy")
     swag = by_method(ranking)["swag"]
@@ -63,14 +63,14 @@ def test_differences_have_the_metrics_sign(cells):
     assert isnan(by_method(ranking)["map"].difference)
 
 
-def test_ratios_are_relative_differences(cells):
+def test_ratio_metrics_have_relative_differences(cells):
     rmse = {"d1": {"map": [1.0], "swag": [0.5]}, "d2": {"map": [100.0], "swag": [50.0]}}
     ranking = rank(cells(*rows_of(rmse, "rmse")), "uci", "paper", "rmse")
     assert ranking.unit == "relative"
     assert by_method(ranking)["swag"].difference == pytest.approx(-0.5)
 
 
-def test_one_data_set_is_ranked_by_its_splits(cells):
+def test_single_data_set_is_ranked_by_its_splits(cells):
     values = board({"map": 1.0, "swag": 2.0, "vifa": 1.0, "slang": 1.0}, 1, 6)
     ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
     assert ranking == rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll")["d0"]
@@ -79,7 +79,7 @@ def test_one_data_set_is_ranked_by_its_splits(cells):
 
 
 @pytest.mark.parametrize("n_datasets", [1, 6])
-def test_ranking_without_power_has_the_same_verdicts(cells, n_datasets):
+def test_skipping_power_analysis_keeps_the_verdicts(cells, n_datasets):
     rows = cells(*rows_of(board({"swag": 1.0, "mfvi": 2.0, "map": 2.01, "vifa": 3.0}, n_datasets, 6)))
     whole, brief = (rank(rows, "uci", "paper", "nmll", power=power) for power in (True, False))
     further = dict.fromkeys(("p_best", "needed", "verdict_detectable", "verdict_needed"), 0.0)
@@ -88,21 +88,21 @@ def test_ranking_without_power_has_the_same_verdicts(cells, n_datasets):
     assert all(np.isnan(row.p_best) for row in brief.rows)
 
 
-def test_one_split_of_one_set_decides_nothing(cells):
+def test_single_split_leaves_every_method_undecided(cells):
     ranking = rank(cells(*rows_of({"d": {"map": [1.0], "swag": [2.0]}})), "uci", "paper", "nmll")
     assert [row.verdict for row in ranking.rows] == ["undecided", "undecided"]
     assert [(row.rank_low, row.rank_high) for row in ranking.rows] == [(1, 2), (1, 2)]
     assert isnan(ranking.rows[1].low)
 
 
-def test_common_test_rows_are_not_tested(cells):
+def test_splits_sharing_one_test_set_are_not_tested(cells):
     values = {"mnist": {"map": [1.0, 1.1, 1.2], "swag": [2.0, 2.2, 2.1]}}
     ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
     assert {row.verdict for row in ranking.rows} == {"undecided"}
     assert ranking.notes == ["Not tested by splits, as all splits have the same test rows: mnist."]
 
 
-def test_failure_counts_against_and_absence_does_not(cells):
+def test_failures_count_against_a_method_and_absences_do_not(cells):
     values = board({"map": 1.0, "swag": 0.5, "vifa": 2.0}, 8, 2)
     values["d0"]["swag"][1] = None
     del values["d1"]["vifa"]
@@ -120,7 +120,7 @@ def test_failure_counts_against_and_absence_does_not(cells):
     ]
 
 
-def test_absent_cells_count_on_their_data_set_only(cells):
+def test_missing_cells_matter_only_on_their_data_set(cells):
     values = board({"map": 1.0, "swag": 0.5, "vifa": 9.0}, 3, 5)
     del values["d1"]["vifa"]
     rankings = rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll")
@@ -143,7 +143,7 @@ def with_fewer() -> dict:
     return values
 
 
-def test_fewer_splits_cost_others_neither_splits_nor_places(cells, with_fewer):
+def test_method_with_fewer_splits_does_not_affect_others(cells, with_fewer):
     full = {dataset: {m: v for m, v in methods.items() if len(v) == 20} for dataset, methods in with_fewer.items()}
     found, alone = (
         rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll", families=False)["d0"]
@@ -159,14 +159,14 @@ def test_fewer_splits_cost_others_neither_splits_nor_places(cells, with_fewer):
     assert (found.fewer[1].rank_low, found.fewer[1].rank_high, found.fewer[1].mean_rank) == (6, 6, 6)
 
 
-def test_every_pair_is_tested_once(cells, with_fewer):
+def test_every_pair_of_methods_is_tested_once(cells, with_fewer):
     """Six pairs of the methods with all splits on each set, and in a family of their own nine with a variant."""
     boards = comparable_on_each(request(cells(*rows_of(with_fewer)), "uci", "paper", "nmll", families=False))
     n_pairs = [(int(np.triu(part.tested, 1).sum()), part.fewer) for part in boards]
     assert n_pairs == [(6, False), (9, True), (6, False)]
 
 
-def test_ranking_of_one_set_has_those_with_fewer_splits_too(cells, with_fewer):
+def test_ranking_lists_methods_with_fewer_splits_separately(cells, with_fewer):
     ranking = rank(cells(*rows_of({"d0": with_fewer["d0"]})), "uci", "paper", "nmll", families=False)
     assert [row.method for row in ranking.fewer] == ["swag-diag", "mfvi-mean"]
     assert ranking.notes == [
@@ -183,7 +183,7 @@ def test_ranking_of_one_set_has_those_with_fewer_splits_too(cells, with_fewer):
         (["d0", "d1", "d2"], 0, "No differences: map has no value on some split."),
     ],
 )
-def test_failed_reference_gives_no_differences_there(cells, failed, n_compared, note):
+def test_no_differences_are_taken_where_the_reference_failed(cells, failed, n_compared, note):
     values = board({"map": 1.0, "swag": 0.5}, 3, 2)
     for dataset in failed:
         values[dataset]["map"][0] = None
@@ -201,7 +201,7 @@ def test_failed_reference_gives_no_differences_there(cells, failed, n_compared, 
         ({"d0": [0, 1, 2], "d2": [3]}, "4 of 12 splits: d0 0–2, d2 3"),
     ],
 )
-def test_failures_are_named(cells, failed, words):
+def test_failed_splits_are_named_in_notes(cells, failed, words):
     values = board({"map": 1.0, "swag": 0.5}, 3, 4)
     for dataset, splits in failed.items():
         for split in splits:
@@ -210,7 +210,7 @@ def test_failures_are_named(cells, failed, words):
     assert f"swag ({words})" in " ".join(ranking.notes)
 
 
-def test_reference_need_not_be_shown(cells):
+def test_reference_method_need_not_be_ranked(cells):
     values = board({"map": 1.0, "swag": 0.5, "vifa": 2.0}, 3, 2)
     ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll", methods=["swag", "vifa"])
     assert [row.method for row in ranking.rows] == ["swag", "vifa"]
@@ -218,7 +218,7 @@ def test_reference_need_not_be_shown(cells):
     assert max(row.rank_high for row in ranking.rows) == 2
 
 
-def test_variants_of_a_family_take_one_place(cells):
+def test_variants_of_a_family_share_one_place(cells):
     values = board({"map": 3.0, "swag": 1.0, "swa": 1.1, "swag-diag": 1.2, "vifa": 4.0}, 6, 2, 0.01)
     rows = [row | {"validation_nmll": {"swa": 0.0}.get(row["method"], 1.0)} for row in rows_of(values)]
     ranking = rank(cells(*rows), "uci", "paper", "nmll")
@@ -231,26 +231,26 @@ def test_variants_of_a_family_take_one_place(cells):
     assert len(rank(cells(*rows), "uci", "paper", "nmll", families=False).rows) == 5
 
 
-def test_infinite_values_have_last_ranks_and_no_interval(cells):
+def test_infinite_values_rank_last_without_interval(cells):
     values = {f"d{d}": {"map": [1.0, 1.0], "swag": [1.0, inf]} for d in range(3)}
     swag = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))["swag"]
     assert (swag.mean_rank, swag.difference) == (2, inf)
     assert isnan(swag.low)
 
 
-def test_ties_share_ranks_and_decide_nothing(cells):
+def test_ties_share_ranks_and_stay_undecided(cells):
     values = {f"d{d}": {"map": [1.0, 2.0], "swag": [1.0, 2.0]} for d in range(9)}
     ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
     assert [(row.mean_rank, row.verdict, row.p_best) for row in ranking.rows] == [(1.5, "undecided", 0.5)] * 2
 
 
-def test_no_cells_give_an_empty_ranking(cells):
+def test_empty_results_give_an_empty_ranking(cells):
     assert rank(cells({"nmll": None}), "uci", "paper", "nmll").rows == []
     with pytest.raises(ValueError, match="no direction"):
         rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
 
 
-def test_decided_ranks_need_no_further_splits(cells):
+def test_decided_ranks_require_no_further_splits(cells):
     ranking = by_method(
         rank(cells(*rows_of(board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 8, 3, 0.01))), "uci", "paper", "nmll")
     )
@@ -258,7 +258,7 @@ def test_decided_ranks_need_no_further_splits(cells):
     assert all(0 < row.verdict_detectable < 0.1 for row in ranking.values())
 
 
-def test_open_ranks_state_the_splits_that_would_decide_them(cells):
+def test_undecided_ranks_state_how_many_splits_decide(cells):
     """Two data sets can tell no method from another, whatever their values; six are the fewest that could."""
     values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
     ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))
@@ -267,7 +267,7 @@ def test_open_ranks_state_the_splits_that_would_decide_them(cells):
     assert {row.verdict_needed for row in ranking.values()} == {6}
 
 
-def test_floor_says_where_splits_stop_helping(cells):
+def test_detectable_floor_exceeds_differences_no_split_resolves(cells):
     values = board({"map": 1.0, "swag": 1.05}, 1, 5)
     swag = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))["swag"]
     assert 0 < swag.floor < swag.detectable
@@ -287,7 +287,7 @@ def means_of_sets(kept: pd.DataFrame, preset: str, metric: str) -> pd.DataFrame:
     return table.observed[run].groupby(level="dataset").agg(lambda values: values.mean(skipna=False))
 
 
-def test_kept_rows_agree_with_statsmodels(kept):
+def test_ranking_of_stored_results_agrees_with_statsmodels(kept):
     """Differences over data sets are paired t intervals of statsmodels; mean ranks are those of pandas."""
     ranking = rank(kept, "uci", "tuned", "nmll", families=False)
     means = means_of_sets(kept, "tuned", "nmll")
@@ -300,7 +300,7 @@ def test_kept_rows_agree_with_statsmodels(kept):
             assert (row.difference, row.low, row.high) == pytest.approx((known.mean, low, high))
 
 
-def test_kept_rows_agree_with_baycomp(kept):
+def test_ranking_of_stored_results_agrees_with_baycomp(kept):
     """On one data set: the correlated t test of baycomp, with the correlation n_test / n."""
     table = paired(kept, "uci", "paper", "nmll")
     for dataset, n_test, n_train in (("yacht", 31, 277), ("concrete", 103, 927)):
@@ -318,7 +318,7 @@ def test_kept_rows_agree_with_baycomp(kept):
             assert (row.low, row.high) == pytest.approx(tuple(expected))
 
 
-def test_kept_boards_have_no_mark_for_a_huge_variance(kept):
+def test_stored_result_of_huge_variance_stays_undecided(kept):
     """On naval one split ruins the mean of variational-laplace: -3.44 +- 1.34 is neither better nor worse."""
     naval = by_method(rank_on_datasets(kept, "uci", "tuned", "nmll", families=False)["naval"])
     assert naval["variational-laplace"].verdict == "undecided"
@@ -326,7 +326,7 @@ def test_kept_boards_have_no_mark_for_a_huge_variance(kept):
     assert naval["mc-dropout"].verdict == "worse"  # -3.81 +- 0.13
 
 
-def test_unknown_numbers_are_nan_not_zero(cells):
+def test_unknown_ranking_numbers_are_nan_not_zero(cells):
     ranking = rank(cells(*rows_of({"d": {"swag": [1.0, 2.0]}})), "uci", "paper", "nmll")
     assert ranking.reference == ""
     assert ranking.rows[0].difference is not None

@@ -21,7 +21,7 @@ def rows_of(dataset: str, splits=UNFLAGGED, metric="nmll", scale=1.0) -> list[di
     ]
 
 
-def test_medians_rank_where_splits_are_along_features(cells):
+def test_gap_and_tail_splits_are_ranked_by_medians(cells):
     along = cells(*rows_of("yacht-gap"), *rows_of("kin8nm-gap"))
     first, second = rank(along, "uci-gap", "paper", "nmll").rows
     assert [(row.method, row.mean_rank) for row in (first, second)] == [("swag", 1), ("map", 2)]
@@ -30,13 +30,13 @@ def test_medians_rank_where_splits_are_along_features(cells):
     assert [row.method for row in rank(random, "uci-gap", "paper", "nmll").rows] == ["map", "swag"]
 
 
-def test_ratios_along_features_are_medians_too(cells):
+def test_gap_and_tail_splits_use_median_ratios(cells):
     rows = cells(*rows_of("yacht-gap", metric="crps"), *rows_of("kin8nm-gap", metric="crps", scale=100))
     (swag, _) = rank(rows, "uci-gap", "paper", "crps").rows
     assert swag.difference == pytest.approx(np.median(np.divide(SWAG, MAP)) - 1)
 
 
-def test_flagged_splits_are_neither_ranked_nor_summarised(cells):
+def test_splits_without_a_real_gap_are_not_ranked(cells):
     rows = cells(*rows_of("yacht-gap", splits=(0, 1, 2, 3, 4)))
     assert sorted(without_flagged(rows)["split"].unique()) == [0, 1, 2, 3]
     ranking = rank(rows, "uci-gap", "paper", "nmll")
@@ -46,7 +46,7 @@ def test_flagged_splits_are_neither_ranked_nor_summarised(cells):
     assert flagged_in_words(without_flagged(rows)) == ""
 
 
-def test_summary_has_the_worst_split(cells):
+def test_summary_reports_the_worst_split(cells):
     table = summarise(cells(*rows_of("yacht-gap"))).set_index(["method", "metric"])
     row = table.loc["swag", "nmll"]
     assert (row["worst"], row["worst_split"], row["median"], row["by_median"]) == (90.0, 5, 1.2, True)
@@ -55,7 +55,7 @@ def test_summary_has_the_worst_split(cells):
     assert (other.worst, other.worst_split, other.by_median) == (0.5, 1, False)
 
 
-def test_baseline_is_compared_by_medians(cells):
+def test_constant_baseline_is_compared_by_medians(cells):
     rows = rows_of("yacht-gap")
     rows += [row | {"method": "constant", "nmll": 4.0} for row in rows if row["method"] == "map"]
     said = summarise(cells(*rows)).set_index("method")["remark"]
@@ -64,7 +64,7 @@ def test_baseline_is_compared_by_medians(cells):
     assert "no better" in summarise(cells(*random)).set_index("method")["remark"]["swag"]
 
 
-def test_unknown_data_sets_count_as_resampled():
+def test_unregistered_data_sets_count_as_resampled_splits():
     assert splits_of("somebodys-own") == ("resampled", False, {}, "")
     assert splits_of("yacht-tail").along_features
     assert splits_of("yacht-tail").rows_of == "yacht"

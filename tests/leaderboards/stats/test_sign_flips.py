@@ -20,7 +20,7 @@ def boards_of_all_flips(losses: np.ndarray) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(("n_datasets", "significant"), [(5, False), (6, True)])
-def test_two_methods_need_six_data_sets(n_datasets, significant):
+def test_sign_flip_significance_needs_six_data_sets(n_datasets, significant):
     """All of 5 sets agree by chance in 2 of 32 cases, all of 6 in 2 of 64."""
     compared = compare(np.tile([2.0, 1.0], (n_datasets, 1)))
     assert compared.worse.tolist() == [[False, significant], [False, False]]
@@ -28,7 +28,7 @@ def test_two_methods_need_six_data_sets(n_datasets, significant):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_single_pair_has_scipys_permutation_test(seed):
+def test_single_pair_equals_scipys_permutation_test(seed):
     differences = np.random.default_rng(seed).normal(0.4, 1.0, 9)
 
     def statistic(values: np.ndarray, axis: int) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_single_pair_has_scipys_permutation_test(seed):
     assert p_values[0] == pytest.approx(expected)
 
 
-def test_adjusted_p_values_are_those_of_enumeration():
+def test_adjusted_p_values_equal_full_enumeration():
     """The definition, with loops: the largest u over the pairs that are not distinguished before."""
     values = np.random.default_rng(3).normal(size=(6, 4)) + np.array([0, 0, 0.8, 3.0])
     columns = roots(np.stack([values[:, a] - values[:, b] for a, b in itertools.combinations(range(4), 2)], axis=1))
@@ -64,7 +64,7 @@ def test_adjusted_p_values_are_those_of_enumeration():
 
 @pytest.mark.parametrize("tails", ["normal", "heavy"])
 @pytest.mark.parametrize("spread", [1.0, 10.0])
-def test_size_is_exact_whatever_the_spread(spread, tails):
+def test_size_of_the_test_is_exact_for_any_spread(spread, tails):
     """Among all 256 mirrored boards of equal methods at most 5 % have a claim, and nearly as many do."""
     rng = np.random.default_rng(7)
     draws = rng.normal(size=(8, 9)) if tails == "normal" else rng.standard_t(2, (8, 9)) * rng.exponential(size=(8, 1))
@@ -74,7 +74,7 @@ def test_size_is_exact_whatever_the_spread(spread, tails):
     assert claims >= 0.03 * len(boards)
 
 
-def test_equal_methods_keep_the_size_beside_worse_ones():
+def test_false_positive_rate_holds_beside_worse_methods():
     rng = np.random.default_rng(8)
     equal, far = rng.normal(size=(8, 5)), 9 + rng.normal(size=(8, 4))
     false = [compare(np.hstack([board, far])).worse[:5, :5].any() for board in boards_of_all_flips(equal)]
@@ -88,13 +88,13 @@ def test_results_are_invariant_to_set_order_and_units():
     assert (compare(7 * losses[::-1]).worse == worse).all()
 
 
-def test_data_set_of_huge_scale_hides_no_other():
+def test_data_set_of_huge_scale_does_not_dominate():
     losses = np.random.default_rng(1).normal(size=(12, 4)) + np.array([0, 0, 0, 8])
     losses[3] *= 1000
     assert compare(losses).worse[3, :3].all()
 
 
-def test_failures_and_infinities_lose_by_the_largest_difference():
+def test_failures_count_as_the_pairs_largest_difference():
     rng = np.random.default_rng(2)
     losses = np.column_stack([np.zeros(8), 1 + 0.1 * rng.normal(size=8), 1 + 0.1 * rng.normal(size=8)])
     replaced = losses.copy()
@@ -104,7 +104,7 @@ def test_failures_and_infinities_lose_by_the_largest_difference():
         assert compare(losses).worse[:, 0].tolist() == compare(replaced).worse[:, 0].tolist() == [False, True, True]
 
 
-def test_two_failures_on_a_data_set_are_equal():
+def test_two_failures_on_a_data_set_tie():
     losses = np.column_stack([np.zeros(8), np.full(8, nan), np.full(8, inf)])
     compared = compare(losses)
     assert compared.worse[:, 0].tolist() == [False, True, True]
@@ -116,7 +116,7 @@ def test_ties_and_single_sets_give_no_verdict(losses):
     assert not compare(losses).worse.any()
 
 
-def test_many_data_sets_have_random_flips():
+def test_many_data_sets_use_random_sign_flips():
     rng = np.random.default_rng(5)
     assert compare(rng.normal(size=(30, 3)) + np.array([0, 0, 2])).worse.tolist() == [
         [False] * 3,

@@ -9,17 +9,17 @@ from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_lev
 RNG = np.random.default_rng(0)
 
 
-def test_holm_is_that_of_statsmodels():
+def test_holm_adjustment_equals_statsmodels():
     p_values = np.concatenate([RNG.uniform(size=30), RNG.uniform(size=5) / 1000, [0.2, 0.2]])
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
-def test_untested_hypotheses_do_not_count():
+def test_untested_hypotheses_do_not_enter_holms_adjustment():
     assert holm(np.array([0.01, np.nan, 0.04])) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
     assert len(holm(np.array([]))) == 0
 
 
-def test_level_is_where_a_further_p_value_becomes_significant():
+def test_holm_level_is_threshold_for_another_p_value():
     p_values = np.array([0.001, 0.03, 0.2, 0.9, np.nan])
     level = holm_level(holm(p_values))
     for further, significant in ((0.999 * level, True), (1.001 * level, False)):
@@ -27,12 +27,12 @@ def test_level_is_where_a_further_p_value_becomes_significant():
         assert (multipletests(p_values[:4], method="holm")[1][1] <= 0.05) == significant
 
 
-def test_level_is_five_per_cent_without_open_tests():
+def test_holm_level_without_open_tests_is_five_percent():
     assert holm_level(np.array([0.01, np.nan])) == 0.05
 
 
 @pytest.mark.parametrize("scale", [1, 1e-2, 1e-4, 0])
-def test_rejections_are_those_of_adjusted_p_values(scale):
+def test_fast_holm_rejections_equal_adjusted_p_values(scale):
     p_values = np.concatenate([RNG.uniform(size=50) * scale, RNG.uniform(size=50), [np.nan, 0.05, 0.05]])
     significant, level = holm_rejections(p_values)
     adjusted = holm(p_values)

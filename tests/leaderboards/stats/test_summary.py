@@ -15,7 +15,7 @@ def line(summary: pd.DataFrame, metric: str = "nmll", **where):
     return found
 
 
-def test_mean_standard_error_and_median_of_splits(cells):
+def test_summary_has_mean_standard_error_and_median(cells):
     values = [1.0, 2.0, 6.0]
     found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values)))))
     assert (found.mean, found.median, found.n, found.n_failed) == (3.0, 2.0, 3, 0)
@@ -37,7 +37,7 @@ def test_one_split_has_no_standard_error(cells):
     assert np.isnan(found.stderr)
 
 
-def test_an_infinite_split_makes_the_mean_infinite_and_leaves_the_median(cells):
+def test_infinite_split_affects_the_mean_not_the_median(cells):
     found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate([1.0, 2.0, np.inf])))))
     assert (found.mean, found.median, found.n) == (np.inf, 2.0, 3)
     assert np.isnan(found.stderr)
@@ -53,12 +53,12 @@ def test_an_infinite_split_makes_the_mean_infinite_and_leaves_the_median(cells):
         ([1.0, 2.0, 1.5, 1.2, np.inf], True, np.inf),
     ],
 )
-def test_single_splits_that_ruin_a_mean_are_found(cells, values, ruined, farthest):
+def test_splits_that_ruin_the_mean_are_detected(cells, values, ruined, farthest):
     found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values)))))
     assert (found.ruined, found.farthest) == (ruined, farthest)
 
 
-def test_failures_are_counted_and_not_averaged(cells):
+def test_failures_are_counted_but_not_averaged(cells):
     table = cells(
         {"split": 0, "nmll": 1.0, "fit_seconds": 2.0},
         {"split": 1, "status": "failed", "error": "out of memory", "fit_seconds": 900.0},
@@ -69,7 +69,7 @@ def test_failures_are_counted_and_not_averaged(cells):
     assert line(summary, "fit_seconds").mean == 2.0
 
 
-def test_a_method_that_never_finished_is_still_listed(cells):
+def test_method_without_finished_cells_is_listed(cells):
     summary = summarise(cells({"nmll": 1.0, "rmse": 2.0}, {"method": "map", "status": "failed"}))
     for metric in ("nmll", "rmse"):
         found = line(summary, metric, method="map")
@@ -77,12 +77,12 @@ def test_a_method_that_never_finished_is_still_listed(cells):
         assert np.isnan(found.mean)
 
 
-def test_a_run_in_which_nothing_finished_is_listed_under_nmll(cells):
+def test_run_without_finished_cells_is_listed_under_nmll(cells):
     summary = summarise(cells({"status": "failed"}))
     assert summary[["metric", "n", "n_failed"]].to_numpy().tolist() == [["nmll", 0, 1]]
 
 
-def test_no_cells_give_no_rows(cells):
+def test_empty_results_give_an_empty_summary(cells):
     assert summarise(cells()).empty
     assert per_split(cells()).empty
 
@@ -95,26 +95,26 @@ def test_seeds_of_one_split_count_as_one_observation(cells):
     assert (found.mean, found.n) == (3.0, 2)
 
 
-def test_presets_are_kept_apart(cells):
+def test_presets_are_summarised_separately(cells):
     summary = summarise(cells({"nmll": 1.0}, {"preset": "quick", "nmll": 2.0}))
     assert line(summary, preset="paper").mean == 1.0
     assert line(summary, preset="quick").mean == 2.0
 
 
-def test_protocols_of_one_preset_are_kept_apart_under_their_hash(cells):
+def test_protocols_of_a_preset_are_summarised_separately(cells):
     table = cells(
         {"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick", "nmll": 3.0}
     )
     assert sorted(set(with_labelled_presets(table)["preset"])) == ["paper@aaaaaaaa", "paper@bbbbbbbb", "quick"]
 
 
-def test_rows_older_than_a_metric_have_no_entry_for_it(cells):
+def test_rows_predating_a_metric_have_no_entry(cells):
     summary = summarise(cells({"nmll": 1.0, "aurc": 0.1}, {"method": "old", "nmll": 2.0}))
     assert sorted(summary.loc[summary["metric"] == "aurc", "method"]) == ["vifa"]
     assert sorted(summary.loc[summary["metric"] == "nmll", "method"]) == ["old", "vifa"]
 
 
-def test_categories_have_the_same_summary_as_texts(cells):
+def test_categorical_and_text_columns_give_equal_summaries(cells):
     """Sites keep keys as categories; some occur in no row, as after a choice of rows."""
     rows = [{"method": m, "split": s, "nmll": v + s} for m, v in (("map", 1.0), ("vifa", 2.0)) for s in range(4)]
     table = cells(*rows, {"method": "swag", "dataset": "energy", "status": "failed"})
@@ -126,5 +126,5 @@ def test_categories_have_the_same_summary_as_texts(cells):
 
 
 @pytest.mark.parametrize(("values", "worst"), [([1.0, 3.0, 3.0, 2.0], 2), ([np.inf, 1.0, np.inf, 0.0], 2)])
-def test_last_of_equally_bad_splits_is_the_worst(cells, values, worst):
+def test_last_of_tied_worst_splits_is_reported(cells, values, worst):
     assert line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values))))).worst_split == worst

@@ -19,7 +19,7 @@ def regressed() -> Predictions:
     return Predictions(y, np.zeros(N, bool), mean, rng.uniform(0.5, 2.0, (N, S)), None)
 
 
-def test_regressions_keep_errors_spreads_and_pit(regressed):
+def test_thinned_regressions_keep_errors_sds_and_pit(regressed):
     kept = restored(thinned(regressed))
     mean, variance = moments(regressed)
     kept_mean, kept_variance = moments(kept)
@@ -30,13 +30,13 @@ def test_regressions_keep_errors_spreads_and_pit(regressed):
     np.testing.assert_allclose(pit(kept), stats.norm.cdf(scaled).mean(axis=1), atol=1e-5)
 
 
-def test_points_without_a_target_have_no_pit(regressed):
+def test_thinned_points_without_target_have_no_pit(regressed):
     ood = np.arange(N) % 4 == 0
     kept = pit(restored(thinned(regressed._replace(y=np.where(ood, np.nan, regressed.y), ood=ood))))
     np.testing.assert_array_equal(np.isnan(kept), ood)
 
 
-def test_classifications_keep_mean_probabilities():
+def test_thinned_classifications_keep_mean_probabilities():
     rng = np.random.default_rng(1)
     probs = rng.dirichlet(np.full(C, 0.05), size=(N, S))  # some are nearly 0
     ood = np.arange(N) % 4 == 0
@@ -48,7 +48,7 @@ def test_classifications_keep_mean_probabilities():
     np.testing.assert_array_equal(kept.ood, ood)
 
 
-def test_points_are_evenly_spaced():
+def test_thinned_points_are_evenly_spaced():
     n = 10 * MOST_POINTS
     ood = np.arange(n) >= n - 7
     given = Predictions(np.arange(n, dtype=float), ood, np.zeros((n, 1)), np.ones((n, 1)), None)
@@ -59,7 +59,7 @@ def test_points_are_evenly_spaced():
     assert set(np.diff(test)) <= {9.0, 10.0, 11.0}
 
 
-def test_three_hundred_points_take_few_bytes(regressed):
+def test_thinned_predictions_of_300_points_take_few_bytes(regressed):
     import pyarrow as pa
 
     from lockstep_bench.shared.rows.parquet_with_digest import sealed

@@ -15,7 +15,7 @@ def comparisons(*pairs, n: int = 3) -> np.ndarray:
     return worse
 
 
-def test_rank_sets_count_significant_pairs():
+def test_rank_sets_follow_from_significant_pairs():
     low, high = rank_sets(comparisons((2, 0), (2, 1)))
     assert (low.tolist(), high.tolist()) == ([1, 1, 3], [2, 2, 3])
 
@@ -29,15 +29,15 @@ def test_rank_sets_count_significant_pairs():
         (((2, 0), (2, 1)), ["could be best", "could be best", "worse"]),
     ],
 )
-def test_verdicts_say_what_pairs_show(pairs, expected):
+def test_verdicts_follow_from_pairwise_comparisons(pairs, expected):
     assert verdicts(comparisons(*pairs), NONE_FAILED) == expected
 
 
-def test_failed_method_is_never_best():
+def test_failed_method_never_gets_the_verdict_best():
     failed = np.array([True, False, True])
     assert verdicts(comparisons((1, 0), (2, 0)), failed) == ["failed", "worse", "worse"]
     assert verdicts(comparisons(), failed) == ["failed", "undecided", "failed"]
 
 
-def test_one_method_alone_is_undecided():
+def test_single_method_gets_the_verdict_undecided():
     assert verdicts(comparisons(n=1), np.zeros(1, bool)) == ["undecided"]

@@ -17,18 +17,18 @@ OVERFULL = 1.0  # pt
 
 
 @pytest.mark.parametrize(("name", "written"), [("[2ex]", "{[}2ex]"), ("*", "{*}"), ("a[2]*", "a[2]*")])
-def test_names_in_latex_are_not_read_as_line_options(name, written):
+def test_brackets_in_names_are_escaped_in_latex(name, written):
     assert escaped(name) == written
 
 
-def test_remarks_are_notes_below_the_table(cells):
+def test_remarks_become_notes_below_the_latex_table(cells):
     rows = [{"split": split, "nmll": 1.0 + split / 10, "dataset": name} for split in range(3) for name in "xy"]
     text = latex(tables(cells(*rows, *({"split": 3, "dataset": name, "status": "failed"} for name in "xy"))))
     assert text.count(r"\textsuperscript{a}") == 3  # both numbers, and one note
     assert r"\textsuperscript{a} 1 failed." in text
 
 
-def test_parts_of_a_large_table_refer_to_its_first(cells):
+def test_parts_of_a_split_table_reference_the_first(cells):
     text = latex(tables(cells(*({"method": f"method-{number}", "nmll": 1.0} for number in range(50)))))
     assert text.count(r"\begin{table}") == 2
     assert r"\caption{Continued from Table~\ref{tab:uci-paper-nmll}.}" in text
@@ -44,14 +44,14 @@ def kept_tables():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "twocolumn"])
-def test_kept_rows_overflow_no_page(kept_tables, tmp_path, options):
+def test_tables_of_stored_results_fit_the_page(kept_tables, tmp_path, options):
     for text in kept_tables:
         assert_fits(text, tmp_path, options)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "twocolumn"])
-def test_strange_names_and_numbers_overflow_no_page(cells, tmp_path, options):
+def test_tables_with_unusual_names_fit_the_page(cells, tmp_path, options):
     values = {0: 1.0, 1: 1.1, 2: 1.2, 3: float("inf"), 4: -3e7}
     rows = [
         {"dataset": dataset, "method": method, "preset": "p" * 200, "split": split, "nmll": value}

@@ -10,12 +10,12 @@ def grid(n_rows, n_columns, width):
     return Lines(head, body, ["rank", *(f"{column}" for column in range(n_columns))])
 
 
-def test_table_that_fits_stays_whole():
+def test_table_that_fits_a_page_is_not_split():
     whole = grid(MOST_LINES, 4, 20)
     assert panels(whole, len) == [whole]
 
 
-def test_parts_have_every_cell_once():
+def test_parts_of_a_table_contain_every_cell_once():
     whole = grid(2 * MOST_LINES + 1, 10, 20)
     parts = panels(whole, len)
     cells = [cell for part in parts for row in part.body for cell in row[1:]]
@@ -27,6 +27,6 @@ def test_parts_have_every_cell_once():
     assert ranks == whole.foot[1:]
 
 
-def test_columns_wider_than_a_page_stand_alone():
+def test_columns_wider_than_a_page_get_own_parts():
     parts = panels(grid(1, 3, 2 * MOST_CHARACTERS), len)
     assert [part.body for part in parts] == [[["row 0", f"0,{column}"]] for column in range(3)]

@@ -30,19 +30,19 @@ from lockstep_bench.shared.protocol import Protocol
         (4, IntDistribution(1, 16, log=True), 0.5),
     ],
 )
-def test_positions_are_on_the_ranges_scale(value, distribution, expected):
+def test_positions_in_log_ranges_are_logarithmic(value, distribution, expected):
     found = position(value, distribution_to_json(distribution))
     assert found is None if expected is None else found == pytest.approx(expected)
 
 
-def test_median_over_splits_decides():
+def test_median_over_splits_decides_whether_at_edge():
     assert Optimum("map", "lr", "yacht", (0.0, 0.01, 0.9)).at_edge(0.02)
     assert not Optimum("map", "lr", "yacht", (0.0, 0.5, 1.0)).at_edge(0.02)
     assert Optimum("map", "lr", "yacht", (0.99, 1.0)).at_edge(0.02)
 
 
 @pytest.mark.parametrize("distribution", [None, "[" * 5000, "[]", '{"attributes": 1}', '{"attributes": {"low": 0}}'])
-def test_unreadable_range_has_no_positions(distribution):
+def test_unreadable_search_range_has_no_positions(distribution):
     assert position(1.0, distribution) is None
 
 
@@ -54,7 +54,7 @@ def tuned(**hparams) -> dict:
     return row | {"hparams": json.dumps(hparams), "search_space": space_of_cell(cell)}
 
 
-def test_optima_use_the_rows_search_space(cells):
+def test_positions_use_the_search_space_recorded_in_rows(cells):
     chosen = {"lr": 1e-1, "prior_precision": 1.0, "noise_precision": 1e-3}
     untuned = tuned() | {"hparams": None, "split": 1}
     found = {optimum.hparam: optimum.positions for optimum in optima(cells(tuned(**chosen), untuned))}
@@ -64,7 +64,7 @@ def test_optima_use_the_rows_search_space(cells):
     assert set(found) == set(MAP().search_space(task_of("uci", "diabetes")))
 
 
-def test_command_prints_optima_at_edges(folder):
+def test_edges_command_prints_hparams_at_range_edges(folder):
     out = folder(tuned(lr=1e-1, prior_precision=1.0, noise_precision=1e-3))
     result = CliRunner().invoke(app, ["edges", str(out)], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output

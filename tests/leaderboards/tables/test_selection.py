@@ -25,7 +25,7 @@ def rows(cells):
         ({"presets": ["quick@aaaaaaaa", "paper"]}, [0, 1, 2]),
     ],
 )
-def test_rows_of_any_named_one_of_each_kind(rows, asked, splits):
+def test_selection_intersects_suites_presets_data_sets_and_methods(rows, asked, splits):
     assert select(rows, **asked)["split"].tolist() == splits
 
 
@@ -42,12 +42,12 @@ def test_rows_of_any_named_one_of_each_kind(rows, asked, splits):
         ({"datasets": ["yacht"], "methods": ["map"]}, "no result has data set yacht and method map together"),
     ],
 )
-def test_missing_results_error_lists_what_there_is(rows, asked, words):
+def test_error_on_missing_results_lists_available_ones(rows, asked, words):
     with pytest.raises(NoSuchResults, match=words):
         select(rows, **asked)
 
 
-def test_metrics_are_those_that_some_row_has(rows):
+def test_metrics_without_any_value_are_refused(rows):
     assert select_metrics(rows, []) == ["nmll", "rmse"]
     assert select_metrics(rows, ["rmse"]) == ["rmse"]
     with pytest.raises(NoSuchResults, match=r"metric 'nml' .* did you mean 'nmll'"):

@@ -23,14 +23,14 @@ def body(text: str) -> dict[str, list[str]]:
     return {first: rest for first, *rest in lines}
 
 
-def test_a_table_for_each_suite_preset_and_metric(cells):
+def test_each_suite_preset_and_metric_has_a_table(cells):
     rows = cells({"nmll": 1.0, "rmse": 2.0}, {"preset": "quick", "nmll": 3.0})
     made = tables(rows, ["nmll", "rmse"])
     assert [(t.preset, t.metric) for t in made] == [("paper", "nmll"), ("paper", "rmse"), ("quick", "nmll")]
     assert [t.metric for t in tables(rows)] == ["nmll", "nmll"]
 
 
-def test_means_errors_marks_and_what_is_missing(small):
+def test_table_shows_means_errors_marks_and_missing_cells(small):
     found = body(markdown(tables(small)))
     means = small[small["method"] == "vifa"].groupby("dataset")["nmll"].agg(["mean", "sem"])
     energy, wine = found["vifa"]
@@ -40,7 +40,7 @@ def test_means_errors_marks_and_what_is_missing(small):
     assert found["map"][1] == "–"
 
 
-def test_splits_along_features_have_median_and_worst(cells):
+def test_gap_and_tail_splits_show_median_and_worst(cells):
     values = {0: 1.0, 1: 1.1, 2: 1.2, 3: 1.3, 5: 90.0}
     rows = [{"suite": "uci-gap", "dataset": "yacht-gap", "split": k, "nmll": value} for k, value in values.items()]
     text = markdown(tables(cells(*rows)))
@@ -61,7 +61,7 @@ def test_remarks_have_signs_and_a_legend(cells):
     assert r"$^\ddagger$ still improving" in text
 
 
-def test_verdicts_are_marked(cells):
+def test_best_and_possibly_best_methods_are_marked(cells):
     rng = np.random.default_rng(0)
     levels = {"x": (0.0, 0.0, 9.0), "y": (0.0, 5.0, 9.0)}
     rows = []
@@ -82,7 +82,7 @@ def test_verdicts_are_marked(cells):
     assert "Bold: every other method is significantly worse; underlined: worse than none" in text
 
 
-def test_the_caption_says_metric_n_protocol_seed_and_code(small):
+def test_caption_states_metric_n_protocol_seed_and_code(small):
     caption = markdown(tables(small)).splitlines()[0]
     for words in (
         "NMLL (low is better): mean ± standard error over n = 8 test splits (n where fewer).",
@@ -94,7 +94,7 @@ def test_the_caption_says_metric_n_protocol_seed_and_code(small):
     assert "Mean rank" not in caption
 
 
-def test_one_split_has_no_error_and_no_test(cells):
+def test_single_split_has_no_standard_error_or_test(cells):
     text = markdown(tables(cells({"method": "a", "nmll": 1.0}, {"method": "b", "nmll": 2.0})))
     assert "the value over n = 1 test split." in text
     assert "Too few splits to test differences" in text
@@ -122,12 +122,12 @@ def test_metrics_without_direction_have_no_marks(cells):
     assert "**" not in text
 
 
-def test_several_seeds_and_revisions_are_named(cells):
+def test_caption_names_several_seeds_and_revisions(cells):
     rows = cells({"nmll": 1.0}, {"seed": 3, "nmll": 2.0, "code_revision": "fedcba"})
     assert "seeds 0, 3, averaged per split; code 0123456789, fedcba." in markdown(tables(rows))
 
 
-def test_latex_is_a_float_with_booktabs(small):
+def test_latex_table_is_a_float_using_booktabs(small):
     text = latex(tables(small))
     assert text.startswith("% \\usepackage{booktabs,graphicx}\n\\begin{table}\n")
     assert r"\label{tab:uci-paper-nmll}" in text
@@ -140,7 +140,7 @@ def test_latex_is_a_float_with_booktabs(small):
         assert rule in text
 
 
-def test_large_and_negative_numbers(cells):
+def test_large_and_negative_numbers_are_formatted_in_latex(cells):
     rows = cells({"dataset": "x", "nmll": 21_300_000.0}, {"dataset": "y", "nmll": -0.5}, {"dataset": "z", "nmll": -INF})
     text = latex(tables(rows))
     for shown in (r"$2.13e+07$".replace("2.13e+07", r"2.13 \times 10^{7}"), "$-0.500$", r"$-\infty$"):
@@ -151,7 +151,7 @@ def test_large_and_negative_numbers(cells):
 ODD = r"a_b&50%$#{}~^\<|>*`[x]"
 
 
-def test_odd_names_are_escaped_for_latex(cells):
+def test_special_characters_in_names_are_escaped_for_latex(cells):
     text = latex(tables(cells({"method": ODD, "nmll": 1.0})))
     shown = (
         r"a\_b\&50\%\$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}\textless{}\textbar{}\textgreater{}*`[x]"
@@ -159,7 +159,7 @@ def test_odd_names_are_escaped_for_latex(cells):
     assert f"{shown} & $1.00$" in text
 
 
-def test_odd_names_stay_in_their_cell_of_a_markdown_table(cells):
+def test_special_characters_in_names_are_escaped_for_markdown(cells):
     text = markdown(tables(cells({"method": ODD + "\nnew line", "nmll": 1.0})))
     (line,) = [line for line in text.splitlines() if "50%" in line]
     assert re.sub(r"\\(.)", r"\1", line) == f"| {ODD} new line | 1.00 |"

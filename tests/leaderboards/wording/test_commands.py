@@ -45,7 +45,7 @@ def run_again(text: str) -> tuple[str, Protocol]:
 @pytest.mark.parametrize(
     ("suite", "preset"), [(name, preset) for name, suite in SUITES.items() for preset in suite.presets]
 )
-def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
+def test_printed_command_reproduces_a_changed_protocol(suite, preset):
     """Every field, changed alone, with the preset's own protocol at hand and without it."""
     original = SUITES[suite].presets[preset]
     for name, value in OTHERS.items():
@@ -63,24 +63,24 @@ def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
                 assert len(words_of(text)["--set"]) == 1
 
 
-def test_every_field_is_tried():
+def test_every_protocol_field_is_tested():
     assert OTHERS.keys() == SETTINGS.keys()
 
 
-def test_a_network_changed_to_the_default_is_set():
+def test_printed_command_sets_network_changed_to_default():
     original = SUITES["images"].presets["quick"]
     protocol = original.changed(network="mlp")
     text = command("images", "d", "m", [0], "quick-modified", protocol.to_json(), 0, original.to_json())
     assert run_again(text)[1] == protocol
 
 
-def test_command_lifts_a_budget_that_the_protocol_lifts():
+def test_printed_command_can_remove_the_minibatch_limit():
     protocol = SUITES["uci"].presets["tuned"].changed(max_minibatches=None)
     text = command("uci", "d", "m", [0], "tuned-modified", protocol.to_json(), 0)
     assert run_again(text)[1] == protocol
 
 
-def test_run_all_accepts_every_option():
+def test_run_all_accepts_every_printed_option():
     said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     text = command("uci", "yacht", "map", [0], "paper-modified@aaaa", Protocol().to_json(), 3)
     assert all(option in said for option in words_of(text))
@@ -88,7 +88,7 @@ def test_run_all_accepts_every_option():
     assert words_of(text)["--preset"] == ["paper"]
 
 
-def test_splits_are_ranges_and_names_are_quoted():
+def test_printed_command_abbreviates_splits_and_quotes_names():
     text = command("uci", "my set; rm -rf /", "$(evil)", [3, 0, 1, 2, 7, 9, 10], "quick", "no json", 0)
     options = words_of(text)
     assert options["--splits"] == ["0-3,7,9,10"]

@@ -71,7 +71,7 @@ def test_published_numbers_keep_their_digits():
     assert as_printed(5352853.0, nan) == ("5.35 × 10⁶", "")
 
 
-def test_prose_marks_code_and_escapes_the_rest():
+def test_prose_formats_backticks_as_code_and_escapes_html():
     assert prose("run `a <b>` & go") == "run <code>a &lt;b&gt;</code> &amp; go"
 
 
@@ -79,7 +79,7 @@ def test_splits_are_listed_as_ranges():
     assert ranges([0, 1, 4, 5, 6, 9]) == "0, 1, 4–6, 9"
 
 
-def test_a_protocol_in_words():
+def test_protocol_is_described_in_words():
     said = protocol_in_words('{"trials": 30, "folds": 5, "epochs": 120, "max_minibatches": null, "novelty": 2}')
     assert said == "30 trials, 5-fold cross-validation, 120 epochs, novelty 2"
     assert protocol_in_words("not json") == "not json"

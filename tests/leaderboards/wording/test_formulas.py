@@ -8,7 +8,7 @@ from lockstep_bench.leaderboards.wording.formulas import ATTRIBUTES, ELEMENTS, f
 from lockstep_bench.methods.catalogue.cards import families
 
 
-def test_a_fraction_is_a_fraction():
+def test_latex_fraction_becomes_a_mathml_fraction():
     root = ET.fromstring(formula(r"\frac{\alpha}{2}"))
     assert root.tag == "math"
     (fraction,) = root.iter("mfrac")
@@ -16,7 +16,7 @@ def test_a_fraction_is_a_fraction():
 
 
 @pytest.mark.parametrize("name", families())
-def test_every_objective_of_ours_is_mathml(name):
+def test_every_built_in_objective_converts_to_mathml(name):
     objective = families()[name]["objective"]
     root = ET.fromstring(formula(objective))
     assert root.tag == "math"

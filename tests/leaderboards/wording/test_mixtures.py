@@ -14,13 +14,13 @@ def said(rows) -> list[str]:
     return [mixture.sentence for mixture in mixtures(*decide(rows))]
 
 
-def test_boards_are_named_by_preset():
+def test_note_groups_data_sets_by_preset():
     mixture = Mixture("So it is", (("boston", "paper"), ("boston", "quick"), ("energy", "paper")))
     assert mixture.sentence == "So it is: boston, energy (paper); boston (quick)."
     assert Mixture("So it is").sentence == "So it is."
 
 
-def test_note_says_that_rows_of_other_data_are_left_out(cells):
+def test_note_reports_dropped_rows_of_different_data(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
     assert said(cells(*old, new)) == [
@@ -28,13 +28,13 @@ def test_note_says_that_rows_of_other_data_are_left_out(cells):
     ]
 
 
-def test_note_says_that_rows_of_other_splits_are_left_out(cells):
+def test_note_reports_dropped_rows_of_different_splits(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
     assert sentence.startswith("Split rows x (2 cells) used")
 
 
-def test_boards_with_the_same_contradiction_share_a_sentence(cells):
+def test_equal_contradictions_share_one_note(cells):
     rows = [{"dataset": d, "nmll": 1.0, "code_revision": "old"} for d in ("wine", "yacht")]
     rows += [row | {"code_revision": "new", "finished_at": LATE} for row in rows]
     assert said(cells(*rows)) == [
@@ -42,13 +42,13 @@ def test_boards_with_the_same_contradiction_share_a_sentence(cells):
     ]
 
 
-def test_a_cell_that_one_revision_ran_twice_is_reported(cells):
+def test_note_reports_cells_run_twice(cells):
     assert said(cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0})) == [
         "1 cell of code 0123456789 left out, which the same code ran again later: energy (paper)."
     ]
 
 
-def test_mixed_code_versions_are_reported_with_their_numbers(cells):
+def test_note_counts_rows_of_each_code_version(cells):
     changed = {"split": 2, "nmll": 2.0, "code_revision": "fed", "code_dirty": True}
     energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
     rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
@@ -71,26 +71,26 @@ OTHERS = [{"method": "map", "nmll": 1.0}, {"method": "map", "split": 1, "nmll": 
         ((None, None, None, None), False),
     ],
 )
-def test_commits_of_equal_identity_need_no_note(cells, identities, alike):
+def test_commits_of_equal_code_identity_need_no_note(cells, identities, alike):
     rows = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0, "code_revision": "fed", "finished_at": LATE}, *OTHERS]
     sentences = said(cells(*(row | {"code_identity": code} for row, code in zip(rows, identities, strict=True))))
     assert sentences == [] if alike else "stand side by side" in sentences[0]
 
 
 @pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
-def test_other_mixtures_are_reported(cells, column, value, words):
+def test_note_reports_mixed_seeds_and_devices(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
     assert sentence == f"Results of different {words} stand side by side: energy (paper)."
 
 
-def test_a_method_is_searched_over_one_space_on_a_board(cells):
+def test_note_reports_mixed_search_spaces_of_a_method(cells):
     rows = [{"split": split, "search_space": '{"lr": 1}'} for split in range(2)]
     assert said(cells(*rows, {"method": "map", "search_space": '{"lr": 2}'})) == []
     (sentence,) = said(cells(*rows, {"split": 2, "search_space": '{"lr": 2}'}))
     assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
 
 
-def test_note_says_that_protocols_of_one_name_are_shown_apart(cells):
+def test_note_says_changed_protocols_are_shown_separately(cells):
     (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
     assert sentence == (
         "Preset paper of suite uci was run under several protocols, shown apart: paper@aaaaaaaa (1 cell), "
@@ -98,19 +98,19 @@ def test_note_says_that_protocols_of_one_name_are_shown_apart(cells):
     )
 
 
-def test_no_note_without_rows_or_where_only_data_sets_differ(cells):
+def test_uniform_rows_need_no_note(cells):
     assert said(cells()) == []
     assert said(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})) == []
 
 
-def test_rows_of_an_earlier_engine_are_counted_by_board(cells):
+def test_note_counts_rows_of_an_earlier_engine(cells):
     table = cells({"execution": None}, {"split": 1, "execution": None}, {"dataset": "yacht"}, {"status": "failed"})
     (said,) = mixtures(table.assign(code_revision="same"), [])
     assert said.sentence.startswith("2 cells of an engine from before native loops")
     assert said.boards == (("energy", "paper"),)
 
 
-def test_code_versions_confirmed_by_a_recheck_are_not_noted(cells):
+def test_rechecked_code_versions_need_no_note(cells):
     table = cells({"code_revision": "old"}, {"code_revision": "new", "split": 1})
     assert len(mixtures(table, [])) == 1
     vouched = ["2026-01-05 by code 0123456789", None]

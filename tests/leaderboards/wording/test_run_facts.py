@@ -3,7 +3,7 @@
 from lockstep_bench.leaderboards.wording.run_facts import runs
 
 
-def test_only_statuses_that_occur_are_counted(cells):
+def test_run_description_counts_only_statuses_that_occur(cells):
     table = cells({"split": 0}, {"split": 1}, {"split": 2, "status": "failed"}, {"preset": "quick"})
     of_preset = {run.preset: run.cells for run in runs(table.astype({"status": "category"}))}
     assert sorted(of_preset.values()) == ["1 finished", "2 finished, 1 failed"]

@@ -18,14 +18,14 @@ def invoke(*arguments: str):
 
 
 @pytest.mark.parametrize("arguments", [(), ("list",), ("check",), ("new",)])
-def test_help_imports_no_torch(arguments):
+def test_methods_help_does_not_import_torch(arguments):
     command = [sys.executable, "-X", "importtime", "-m", "lockstep_bench.methods", *arguments, "--help"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Usage" in result.stdout
     assert "torch" not in result.stderr
 
 
-def test_list_shows_titles_and_papers():
+def test_methods_list_shows_titles_and_papers():
     shown = " ".join(invoke("list").stdout.split())
     for part in ("vifa-lr", "Deep ensemble", "MacKay 1992", "ensemble:NAME"):
         assert part in shown
@@ -46,12 +46,12 @@ class Limited:
         (Limited("gaussian", "heteroscedastic"), "gaussian, heteroscedastic"),
     ],
 )
-def test_list_describes_applicability(method, words):
+def test_methods_list_describes_applicable_tasks(method, words):
     assert _applicability(method) == words
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
-def test_list_fits_the_terminal(columns):
+def test_methods_list_fits_the_terminal_width(columns):
     shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": columns}).stdout
     assert all(part in shown for part in ("applies to", "all tasks", "MacKay 1992"))
     assert max(map(len, shown.splitlines())) <= int(columns)
@@ -59,7 +59,7 @@ def test_list_fits_the_terminal(columns):
 
 
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
-def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
+def test_methods_check_prints_findings_and_exit_code(monkeypatch, passed, code):
     findings = [Finding("first", True, "fine"), Finding("second", passed, "[odd] detail")]
     monkeypatch.setattr(conformance, "check", lambda method: iter(findings))
     result = invoke("check", "map")
@@ -67,14 +67,14 @@ def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
     assert "second: [odd] detail" in result.stdout
 
 
-def test_check_passes_the_number_of_jobs(monkeypatch):
+def test_methods_check_passes_on_the_jobs_option(monkeypatch):
     given = []
     monkeypatch.setattr(parallel, "check_each", lambda names, jobs, on_method: given.append((names, jobs)) or iter(()))
     assert invoke("check", "map", "swa", "map", "--jobs", "3").exit_code == 0
     assert given == [(["map", "swa"], 3)]
 
 
-def test_check_refuses_unknown_or_missing_names():
+def test_methods_check_refuses_unknown_or_missing_names():
     assert "did you mean 'map'" in invoke("check", "mapp").stderr
     assert invoke("check").exit_code == 2
     assert invoke("check", "map", "--all").exit_code == 2

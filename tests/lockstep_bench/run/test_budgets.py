@@ -42,7 +42,7 @@ def cells(tmp_path):
     return cells
 
 
-def test_each_method_is_measured_once_for_all_budgets_and_splits(measured, cells):
+def test_each_method_is_timed_once_for_all_budgets(measured, cells):
     found, _ = cells()
     assert sorted(measured) == ["map", "mfvi"]
     assert len(found) == 8
@@ -57,7 +57,7 @@ def test_slower_method_gets_fewer_trials_and_minibatches(measured, cells):
     assert by_method["mfvi"].trials < by_method["map"].trials
 
 
-def test_resumed_run_goes_on_with_what_its_rows_have(measured, cells, monkeypatch, result_of):
+def test_resumed_run_keeps_its_trials_and_minibatches(measured, cells, monkeypatch, result_of):
     found, results = cells("1")
     first = next(cell for cell in found if cell.method == "map")
     results.write(result_of(first))
@@ -68,12 +68,12 @@ def test_resumed_run_goes_on_with_what_its_rows_have(measured, cells, monkeypatc
     assert {cell.protocol for cell in again if cell.method == "map"} == {first.protocol}
 
 
-def test_suites_without_tables_have_no_budgets(measured, cells):
+def test_non_tabular_suites_refuse_time_budgets(measured, cells):
     with pytest.raises(InvalidRequest, match="tables of numbers"):
         cells(suite="factor-analysis", dataset=None, methods="batch-svd")
 
 
-def test_method_that_cannot_be_measured_is_named_and_gets_the_least(monkeypatch, cells, capsys):
+def test_method_that_cannot_be_timed_gets_minimal_training(monkeypatch, cells, capsys):
     monkeypatch.setattr(budgets, "measure_each", lambda *arguments, **options: None)
     monkeypatch.setattr(budgets.display, "err", budgets.display.CommandConsole(file=sys.stderr))
     found, _ = cells("1")

@@ -49,12 +49,12 @@ def called():
     return call
 
 
-def test_command_gets_one_object_of_all_groups(called):
+def test_command_receives_one_object_with_all_option_groups(called):
     (meal,), _ = called("--dish", "bread", "--many", "2", "--outside")
     assert meal == Meal(food=Food(dish="bread", many=2), place=Place(outside=True))
 
 
-def test_defaults_are_those_of_the_groups(called):
+def test_option_defaults_come_from_their_groups(called):
     assert called()[0] == [Meal()]
 
 
@@ -63,7 +63,7 @@ def test_option_bounds_are_enforced(called):
     assert (meals, "Error" in said) == ([], True)
 
 
-def test_help_shows_groups_with_their_options(called):
+def test_help_lists_options_by_group(called):
     _, said = called("--help")
     assert "Eat." in said
     assert said.index("What to eat") < said.index("--dish") < said.index("Where") < said.index("--outside")

@@ -27,7 +27,7 @@ def planned(tmp_path):
     return planned
 
 
-def test_all_cells_of_an_empty_folder_are_left(planned):
+def test_plan_for_an_empty_folder_has_all_cells(planned):
     plan = planned()
     assert {cell.method for cell in plan.todo} == {"map", "constant"}
     assert set(plan.todo) == set(plan.resolved.cells)
@@ -41,7 +41,7 @@ def damaged(plan):
     return path
 
 
-def test_damaged_result_is_renamed_and_its_cell_is_left(planned):
+def test_cell_of_a_damaged_result_is_run_again(planned):
     path = damaged(planned())
     plan = planned()
     ((renamed, reason),) = plan.renamed
@@ -52,7 +52,7 @@ def test_damaged_result_is_renamed_and_its_cell_is_left(planned):
 
 
 @pytest.mark.parametrize("way", ["dry_run", "fresh"])
-def test_dry_run_and_fresh_run_rename_nothing(planned, way):
+def test_dry_run_and_fresh_run_rename_no_file(planned, way):
     path = damaged(planned())
     assert planned(**{way: True}).renamed == ()
     assert path.is_file()

@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
         yield tmp_path
 
 
-def test_defaults_ask_for_uci_quick_on_the_cpu():
+def test_default_request_is_uci_quick_on_cpu():
     request = request_of(Options())
     (one,) = request.requests
     assert (one.suite, one.preset, one.methods, one.datasets, one.splits, one.seed) == (
@@ -31,14 +31,14 @@ def test_defaults_ask_for_uci_quick_on_the_cpu():
     assert (request.devices, request.cluster, request.table, request.names) == (("cpu",), None, None, ())
 
 
-def test_options_of_the_protocol_become_its_changes():
+def test_protocol_options_become_protocol_changes():
     how = How(trials=3, sampler="tpe", settings=["samples=7"], seed=5)
     (one,) = request_of(Options(how=how)).requests
     assert one.changes == {"trials": 3, "sampler": "tpe", "samples": 7}
     assert one.seed == 5
 
 
-def test_names_and_splits_are_read():
+def test_method_names_and_splits_are_parsed():
     what = What(methods="map,slang(rank=2, lr=1)", datasets="yacht", splits="0-2,4")
     request = request_of(Options(what=what))
     (one,) = request.requests
@@ -46,12 +46,12 @@ def test_names_and_splits_are_read():
     assert (one.splits, request.names) == ([0, 1, 2, 4], ("yacht",))
 
 
-def test_budgets_of_seconds_are_read_in_rising_order():
+def test_time_budgets_are_sorted():
     assert request_of(Options(how=How(budget_seconds="10, 1,10"))).budgets == (1, 10)
 
 
 @pytest.mark.parametrize("text", ["", "0", "1.5", "ten", "-1", "1,,2"])
-def test_budgets_that_are_no_whole_seconds_are_refused(text):
+def test_non_integer_time_budgets_are_refused(text):
     with pytest.raises(InvalidRequest, match="whole seconds"):
         request_of(Options(how=How(budget_seconds=text)))
 
@@ -59,18 +59,18 @@ def test_budgets_that_are_no_whole_seconds_are_refused(text):
 @pytest.mark.parametrize(
     "how", [How(trials=3), How(epochs=3), How(sampler="random"), How(settings=["max_minibatches=9"])]
 )
-def test_nothing_that_a_budget_decides_is_given_beside_it(how):
+def test_time_budget_refuses_given_trials_or_epochs(how):
     with pytest.raises(InvalidRequest, match="--budget-seconds decides"):
         request_of(Options(how=replace(how, budget_seconds="1")))
 
 
-def test_tables_of_papers_are_several_requests():
+def test_paper_table_becomes_several_requests():
     request = request_of(Options(what=What(suite="papers"), how=How(preset="vifa-table-1")))
     assert request.requests
     assert {one.replication for one in request.requests} == {"vifa-table-1"}
 
 
-def test_own_table_is_read_and_is_the_only_data_set(folder):
+def test_user_table_is_the_only_requested_data_set(folder):
     lines = ["area,price", *(f"{area / 10},{3 * area + area % 7}" for area in range(40))]
     Path("houses.csv").write_text("\n".join(lines))
     request = request_of(Options(own=OwnTable(csv=Path("houses.csv"), target="price")))
@@ -91,13 +91,13 @@ def test_own_table_is_read_and_is_the_only_data_set(folder):
         (Options(where=Where(cluster="tcp://a:1"), ways=Ways(timing=True)), "--timing is for this machine"),
     ],
 )
-def test_contradictions_are_refused(options, complaint):
+def test_contradictory_run_options_are_refused(options, complaint):
     with pytest.raises(InvalidRequest) as refused:
         request_of(options)
     assert complaint in str(refused.value)
 
 
-def test_folder_that_cannot_be_written_is_refused():
+def test_unwritable_output_folder_is_refused():
     Path("results").write_text("a file")
     with pytest.raises(InvalidRequest, match="--out"):
         request_of(Options())

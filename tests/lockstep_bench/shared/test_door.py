@@ -42,7 +42,7 @@ def table(tmp_path) -> str:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("cp1252", marks=pytest.mark.slow)])
-def test_runs_work_with_any_terminal_encoding(tmp_path, table, encoding):
+def test_runs_work_in_terminals_of_any_encoding(tmp_path, table, encoding):
     options = ("--methods", "constant", "--splits", "0", "--workers", "1", "--out", "résultats ☃")
     code, output = printed(tmp_path, encoding, str(ROOT / "run_all.py"), "--csv", table, "--target", "цена", *options)
     assert code == 0, output
@@ -61,7 +61,7 @@ def test_runs_work_with_any_terminal_encoding(tmp_path, table, encoding):
         ("lockstep_bench", "run", "--list"),
     ],
 )
-def test_commands_work_with_an_ascii_terminal(tmp_path, table, command):
+def test_commands_work_in_an_ascii_terminal(tmp_path, table, command):
     code, output = printed(tmp_path, "ascii", "-m", *command)
     assert code == 0, output
 
@@ -83,7 +83,7 @@ def limited(limit: str, *command: str) -> tuple[int, str]:
         ("-v 150000", "there is no memory left (the limit is 146 MiB); allow more"),
     ],
 )
-def test_a_limit_of_the_system_is_reported(tmp_path, limit, words):
+def test_exceeded_system_limit_is_reported_without_traceback(tmp_path, limit, words):
     options = ("--datasets", "diabetes", "--methods", "constant", "--splits", "0", "--workers", "1")
     code, output = limited(limit, "run_all.py", *options, "--out", str(tmp_path / "results"))
     assert code != 0

@@ -17,12 +17,12 @@ each = value | span
 
 
 @given(each)
-def test_written_value_is_read_back(one):
+def test_formatted_hparams_are_parsed_back(one):
     assert parse(str(one)) == one
 
 
 @given(st.lists(each, min_size=1, unique_by=lambda one: one[:2]))
-def test_order_given_does_not_matter(every):
+def test_order_of_given_hparams_does_not_matter(every):
     given = GivenHParams.of(every)
     assert GivenHParams.of(reversed(every)) == given
     assert GivenHParams.read(str(given)) == given
@@ -39,18 +39,18 @@ def test_value_for_a_method_overrides_value_for_all():
 
 
 @pytest.mark.parametrize("text", ["lr", "lr=", "=1", "lr=1=2", "lr:1", "1r=2", ""])
-def test_unreadable_text_raises_with_example(text):
+def test_unreadable_hparam_text_raises_with_example(text):
     with pytest.raises(ValueError, match=r"write NAME=VALUE or METHOD:NAME=VALUE, as in lr=0.01"):
         parse(text)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "many", "1e999"])
-def test_value_must_be_finite(value):
+def test_fixed_hparam_value_must_be_finite(value):
     with pytest.raises(ValueError, match="must be a finite number"):
         parse(f"lr={value}")
 
 
-def test_range_is_given_apart_from_values():
+def test_hparam_may_be_a_range_or_a_value():
     protocol = Protocol(hparams=GivenHParams.read("lr=0.1 slang:lr=1e-3..1"))
     assert str(protocol.hparams) == "lr=0.1 slang:lr=0.001..1"
     assert protocol.fixed_for("slang") == {}
@@ -59,23 +59,23 @@ def test_range_is_given_apart_from_values():
 
 
 @pytest.mark.parametrize("value", ["1..1", "2..1"])
-def test_empty_search_range_is_an_error(value):
+def test_empty_search_range_raises(value):
     with pytest.raises(ValueError, match="empty range"):
         parse(f"lr={value}")
 
 
 @pytest.mark.parametrize("value", ["1..", "..2", "1..2..3", "1..inf"])
-def test_range_of_other_than_two_numbers_raises(value):
+def test_range_not_of_two_numbers_raises(value):
     with pytest.raises(ValueError, match=r"must be a finite number, as in lr=0\.01, or two"):
         parse(f"lr={value}")
 
 
-def test_two_values_for_one_raise():
+def test_two_values_for_one_hparam_raise():
     with pytest.raises(ValueError, match=r"lr=0.1 and lr=0.2 fix the same"):
         GivenHParams.read("lr=0.1 map:lr=1 lr=0.2")
 
 
-def test_values_for_options_override_values_for_the_bare_name():
+def test_value_for_method_variant_overrides_the_base_methods():
     protocol = Protocol(hparams=GivenHParams.read("lr=1 mfvi:lr=2 mfvi(tempering=0.1,max_sd=1):lr=3"))
     names = "map", "mfvi", "mfvi(tempering=0.2)", "mfvi(tempering=0.1,max_sd=1)"
     assert [protocol.fixed_for(name)["lr"] for name in names] == [1, 2, 2, 3]

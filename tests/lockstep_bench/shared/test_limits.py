@@ -32,6 +32,6 @@ def test_system_limits_are_reported_with_a_remedy(problem, words):
 
 
 @pytest.mark.parametrize("problem", [OSError(errno.ENOENT, "No such file"), RuntimeError("odd"), ImportError("no x")])
-def test_other_exceptions_are_no_system_limits(problem):
+def test_other_exceptions_do_not_count_as_system_limits(problem):
     assert in_words(problem) is None
     assert in_words(caused_by(problem)) is None

@@ -106,22 +106,22 @@ protocols = st.builds(
 )
 
 
-def test_every_field_has_another_value():
+def test_tests_cover_every_protocol_field():
     assert set(DIFFERENT) == {field.name for field in fields(Protocol)}
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_hash_changes_with_every_field(name):
+def test_protocol_hash_changes_with_every_field(name):
     assert replace(Protocol(), **{name: DIFFERENT[name]}).hash != Protocol().hash
 
 
 @given(protocols, protocols)
 @settings(deadline=None)
-def test_equal_hashes_mean_equal_protocols(one, other):
+def test_protocols_of_equal_hash_are_equal(one, other):
     assert (one.hash == other.hash) == (one == other)
 
 
-def test_paper_protocol_keeps_its_json_and_hash():
+def test_paper_protocol_keeps_its_stored_json_and_hash():
     """The hash names folders of results; it was computed by `sha256sum` of the JSON below."""
     text = (
         '{"batch_size": 10, "epochs": 120, "folds": 5, "max_minibatches": null, "sampler": "random", '
@@ -133,7 +133,7 @@ def test_paper_protocol_keeps_its_json_and_hash():
 
 @given(protocols)
 @settings(deadline=None)
-def test_json_builds_the_same_protocol(protocol):
+def test_protocol_survives_a_json_round_trip(protocol):
     assert Protocol.from_json(protocol.to_json()) == protocol
 
 
@@ -156,14 +156,14 @@ def test_json_builds_the_same_protocol(protocol):
         ("hparams", "lr=0.1"),
     ],
 )
-def test_invalid_value_raises_with_field_name(name, value):
+def test_invalid_protocol_value_raises_with_field_name(name, value):
     with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
         Protocol(**{name: value})
     with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
         Protocol().changed(**{name: value})
 
 
-def test_weights_are_named_by_network_and_data():
+def test_pretrained_weights_are_named_by_network_and_data():
     assert Protocol(network="resnet18", start="imagenet").weights in WEIGHTS
     assert Protocol(network="resnet18").weights is None
 
@@ -174,24 +174,24 @@ def test_unknown_sampler_error_lists_allowed_ones():
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_changed_changes_one_field(name):
+def test_changing_one_protocol_field_keeps_the_others(name):
     changed = Protocol().changed(**{name: DIFFERENT[name]})
     assert {key for key, value in asdict(changed).items() if value != getattr(Protocol(), key)} == {name}
     assert getattr(changed, name) == DIFFERENT[name]
 
 
-def test_presets_keep_their_hashes():
+def test_presets_keep_their_stored_hashes():
     assert {(name, preset): p.hash for name, suite in SUITES.items() for preset, p in suite.presets.items()} == HASHES
 
 
-def test_later_fields_at_default_leave_json_unchanged():
+def test_newer_fields_at_default_leave_json_unchanged():
     first = {name for name, setting in SETTINGS.items() if setting.since == 1}
     assert json.loads(Protocol().to_json()).keys() == first
     later = {name: DIFFERENT[name] for name in DIFFERENT.keys() - first}
     assert json.loads(Protocol(**later).to_json()).keys() == set(DIFFERENT)
 
 
-def test_description_has_every_relevant_setting():
+def test_protocol_description_contains_every_relevant_setting():
     different = DIFFERENT | {"budget_seconds": None}
     changed = Protocol(**different)
     words = in_words(json.loads(changed.to_json()))
@@ -200,7 +200,7 @@ def test_description_has_every_relevant_setting():
     assert "31" not in in_words(json.loads(changed.changed(sampler="centre").to_json()))
 
 
-def test_description_of_a_budget_leaves_out_what_it_decides():
+def test_description_of_time_budget_omits_trials_and_minibatches():
     protocol = Protocol(budget_seconds=10, trials=77, max_minibatches=8765)
     words = in_words(json.loads(protocol.to_json()))
     assert "about 10 s of tuning and training for each split" in words

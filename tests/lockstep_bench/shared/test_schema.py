@@ -9,13 +9,13 @@ from lockstep_bench.shared.schema import CELLS, COSTS, METRICS, SCHEMA_VERSION, 
 
 
 @pytest.mark.parametrize("name", [*METRICS, *COSTS])
-def test_every_metric_and_cost_is_a_column_that_a_failed_cell_leaves_empty(name):
+def test_metric_and_cost_columns_are_nullable(name):
     field = CELLS.field(name)
     assert field.type == pa.float64()
     assert field.nullable
 
 
-def test_columns_have_names_of_their_own():
+def test_schema_columns_have_unique_names():
     assert len(set(CELLS.names)) == len(CELLS.names)
 
 
@@ -24,7 +24,7 @@ def test_every_row_has_cell_key_and_status(name):
     assert not CELLS.field(name).nullable
 
 
-def test_a_failed_cell_is_a_row_of_the_schema():
+def test_row_of_a_failed_cell_fits_the_schema():
     values = {pa.string(): "text", pa.int32(): SCHEMA_VERSION, pa.int64(): 2**63 - 1}
     values[pa.timestamp("us", tz="UTC")] = datetime.now(UTC)
     row = {field.name: values[field.type] for field in CELLS if not field.nullable}
@@ -34,7 +34,7 @@ def test_a_failed_cell_is_a_row_of_the_schema():
     assert table["seed"][0].as_py() == 2**63 - 1
 
 
-def test_every_point_has_all_samples():
+def test_predictions_schema_stores_all_samples_per_point():
     """Lists of one fixed length, in single precision; the rest in double."""
     schema = predictions_schema(3)
     for name in ("mean", "variance"):
@@ -47,7 +47,7 @@ def test_every_point_has_all_samples():
         pa.Table.from_pylist([row | {"mean": [1, 2]}], schema=schema)
 
 
-def test_predicted_classes_are_kept_sample_by_sample():
+def test_predictions_schema_stores_class_probabilities_per_sample():
     schema = predictions_schema(2, n_classes=3)
     row = {"row": 7, "ood": False, "y": 1.0, "log_probs": [-1, -2, -3, -4, -5, -6], "nll": 0.1}
     unlabelled = row | {"ood": True, "y": None, "nll": None}

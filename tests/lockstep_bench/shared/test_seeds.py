@@ -32,14 +32,14 @@ def test_seeds_are_63_bit_numbers(parts):
 
 @given(parts, parts)
 @settings(deadline=None)
-def test_different_parts_give_different_seeds(one, other):
+def test_different_hashed_parts_give_different_seeds(one, other):
     assert (seed_of(*one) == seed_of(*other)) == ([str(part) for part in one] == [str(part) for part in other])
 
 
-def test_boundaries_of_parts_change_the_seed():
+def test_boundaries_between_hashed_parts_change_the_seed():
     ways = [("a", "bc"), ("ab", "c"), ("abc",), ("a", "b", "c"), ("abc", "")]
     assert len({seed_of(*parts) for parts in ways}) == len(ways)
 
 
-def test_order_of_parts_changes_the_seed():
+def test_order_of_hashed_parts_changes_the_seed():
     assert seed_of("trial", 1, 2) != seed_of("trial", 2, 1)

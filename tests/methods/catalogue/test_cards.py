@@ -12,7 +12,7 @@ from lockstep_bench.methods.catalogue.rows import families, rows
 
 
 @pytest.mark.parametrize("name", registry.BUILT_IN)
-def test_cards_are_complete_and_agree_with_methods(name):
+def test_method_cards_are_complete_and_agree_with_methods(name):
     card, method = methods.card(name), methods.get(name)
     assert card.title == method.title
     assert card.paper == f"{method.paper.authors}, {method.paper.title}"
@@ -27,13 +27,13 @@ def test_every_family_has_a_method():
     assert families().keys() == {row.family for row in rows().values()} | estimators
 
 
-def test_ensembles_and_unknown_names_have_cards():
+def test_ensembles_and_unknown_methods_have_cards():
     assert methods.card("ensemble:swag").title == "Ensemble of SWAG"
     assert methods.card("ensemble:swag").objective == methods.card("swag").objective
     assert methods.card("no-such-method") == cards.Card("no-such-method", "no-such-method")
 
 
-def test_cards_need_no_torch():
+def test_method_cards_are_read_without_torch():
     code = "import sys; from lockstep_bench import methods; methods.card('vifa'); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
@@ -55,7 +55,7 @@ def test_cards_need_no_torch():
         ("no valid Python", ("theirs", "", "", "")),
     ],
 )
-def test_third_party_card_has_what_is_readable(monkeypatch, tmp_path, source, wanted):
+def test_third_party_card_is_read_from_source(monkeypatch, tmp_path, source, wanted):
     (tmp_path / "foreign_card.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("theirs", "foreign_card:Theirs", group)])

@@ -17,13 +17,13 @@ SLOW = "finite over its search spaces"  # of `boosted` a thousand trees per poin
 
 
 @pytest.mark.parametrize(("language", "file"), [("python", "src/sklearn_gp.py"), ("toml", "pyproject.toml")])
-def test_page_shows_the_package(language, file):
+def test_documentation_shows_the_example_packages_files(language, file):
     (shown,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert shown == (OUTSIDE / "sklearn-gp" / file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_conformance_checks_pass(name, monkeypatch):
+def test_example_packages_pass_the_conformance_checks(name, monkeypatch):
     monkeypatch.syspath_prepend(OUTSIDE / name / "src")
     module = importlib.import_module(name.replace("-", "_"))
     rules = [title for title in conformance.RULES if name != "boosted" or title != SLOW]
@@ -34,7 +34,7 @@ def test_conformance_checks_pass(name, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("outside")
-def test_commands_of_the_page_lead_to_a_result(outside):
+def test_documented_commands_give_finished_cells(outside):
     here = ("sklearn-gp", "boosted", "linear", "map")
     assert {name: outside[name]["status"] for name in here} == dict.fromkeys(here, "ok")
     assert outside["boosted"]["crps"] < outside["boosted"]["rmse"]
@@ -44,7 +44,7 @@ def test_commands_of_the_page_lead_to_a_result(outside):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
-def test_installed_package_passes_every_check(name, shell, tmp_path):
+def test_installed_example_package_passes_every_check(name, shell, tmp_path):
     shutil.copytree(OUTSIDE / name, tmp_path / "work" / name)
     shell(f"pip install -e {name}")
     assert shell(f"python -m methods check {name}").count(" ok ") == len(conformance.RULES)

@@ -8,7 +8,7 @@ from lockstep_bench.methods.catalogue import options, registry
 from lockstep_bench.shared.protocol import Protocol
 
 
-def test_an_option_is_given_to_the_constructor():
+def test_option_in_a_method_name_reaches_its_constructor():
     vifa = methods.get("vifa(mc_samples=2,latent_dim=3)")
     assert (vifa.latent_dim, vifa.batches_per_update) == (3, 2)
     assert vifa.name == "vifa(latent_dim=3,mc_samples=2)"
@@ -16,7 +16,7 @@ def test_an_option_is_given_to_the_constructor():
     assert methods.get("vifa").latent_dim == 1
 
 
-def test_an_ensemble_takes_options_of_its_members():
+def test_ensemble_takes_options_of_its_members():
     ensemble = methods.get("ensemble:mfvi(max_sd=none)")
     assert (ensemble.name, ensemble.members, ensemble.max_sd) == ("ensemble:mfvi(max_sd=none)", 5, None)
 
@@ -29,7 +29,7 @@ def test_an_ensemble_takes_options_of_its_members():
         ("variational-laplace(sd_lr_ratio=3.0)", "variational-laplace(sd_lr_ratio=3)"),
     ],
 )
-def test_names_have_one_form(name, canonical):
+def test_method_names_with_options_have_one_canonical_form(name, canonical):
     assert methods.get(name).name == canonical
     assert methods.get(canonical).name == canonical
 
@@ -51,7 +51,7 @@ def test_names_have_one_form(name, canonical):
         *[(f"mfvi{text}", "write METHOD(NAME=VALUE)") for text in ("(", "()", "(tempering)", "(a=1)(b=2)")],
     ],
 )
-def test_errors_of_options_name_the_problem(name, complaint):
+def test_error_for_an_invalid_option_names_the_problem(name, complaint):
     assert complaint in methods.problem_with(name)
 
 
@@ -64,32 +64,32 @@ def test_method_option_overrides_image_settings():
 
 
 @pytest.mark.parametrize("name", ["mfvi", "variational-laplace"])
-def test_a_tempered_posterior_is_not_the_exact_one(name):
+def test_tempered_method_has_no_weight_posterior(name):
     cold, plain = methods.get(f"{name}(tempering=0.5)"), methods.get(f"{name}(tempering=1)")
     assert (cold.weight_posterior, plain.weight_posterior) == (False, True)
 
 
-def test_caps_of_inducing_weights_are_options():
+def test_scale_caps_of_inducing_weights_are_options():
     given = methods.get("inducing-ffg(max_scale=0.2,max_sd=0.5,size=5)")
     assert (given.size, given.max_scale, given.max_sd) == (5, 0.2, 0.5)
     assert methods.get("inducing-ffg").max_scale == 0.03
     assert methods.get("inducing-ensemble").max_scale == 0.1
 
 
-def test_options_that_a_constructor_passes_on_are_its_own():
+def test_inherited_constructor_arguments_are_options():
     assert methods.get("mfvi-eb(tempering=0.5)").tempering == 0.5
     assert methods.get("inducing-ffg(last_size_out=3)").last_size_out == 3
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_each_listed_option_is_readable(name):
+def test_each_listed_option_can_be_parsed(name):
     constructor = registry.target(name).load()
     for option, kinds in options._options(constructor).items():
         text = {bool: "true", int: "2", float: "2", str: "x"}[next(kind for kind in kinds if kind is not type(None))]
         assert options.values_of(f"{name}({option}={text})", constructor).keys() == {option}
 
 
-def test_a_card_names_the_options():
+def test_method_card_names_the_options():
     card = methods.card("ensemble:vifa(latent_dim=3)")
     assert card.title == "Ensemble of VIFA, latent_dim = 3"
     assert methods.card("vifa(latent_dim=3)").variant.startswith("With latent_dim = 3. VIFA with one learning rate")

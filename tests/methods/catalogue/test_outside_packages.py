@@ -16,7 +16,7 @@ SLOW = ("trains natively", "cost")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
-def test_conformance_checks_pass(name, monkeypatch):
+def test_third_party_packages_pass_the_conformance_checks(name, monkeypatch):
     monkeypatch.syspath_prepend(OUTSIDE / name / "src")
     module = importlib.import_module(name)
     rules = [title for title in conformance.RULES if title not in SLOW]
@@ -27,14 +27,14 @@ def test_conformance_checks_pass(name, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("outside")
-def test_installed_packages_run(outside):
+def test_installed_third_party_packages_run(outside):
     outcomes = {(name, outside[name]["status"], outside[name]["checked"]) for name in CLASSES}
     assert outcomes == {("vadam", "ok", "not checked"), ("langevin", "ok", "not checked")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
-def test_installed_package_passes_every_check(name, shell, tmp_path):
+def test_installed_third_party_package_passes_every_check(name, shell, tmp_path):
     shutil.copytree(OUTSIDE / name, tmp_path / "work" / name)
     shell(f"pip install -e {name}")
     printed = shell(f"python -m methods check {name}")

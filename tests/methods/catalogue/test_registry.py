@@ -47,18 +47,18 @@ def test_headline_methods_have_different_papers():
     assert len({methods.get(name).paper for name in methods.headline()}) == len(methods.headline())
 
 
-def test_misspelt_name_gets_a_suggestion():
+def test_misspelt_method_name_gets_a_suggestion():
     with pytest.raises(methods.UnknownMethod, match=r"'viifa' is unknown; did you mean 'vifa'\?"):
         methods.get("viifa")
 
 
-def test_listing_imports_no_torch():
+def test_listing_methods_does_not_import_torch():
     code = "import sys; from lockstep_bench import methods; [methods.describe(n) for n in methods.names()]; "
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_entry_point_is_listed_without_import(foreign):
+def test_entry_point_method_is_listed_without_import(foreign):
     source = (
         '"""Mine: a method."""\nfrom lockstep_bench.methods.map import MAP\nclass Theirs(MAP):\n    name = "mine"\n'
     )
@@ -116,13 +116,13 @@ def test_broken_method_is_reported_with_its_reason(foreign, source, complaint):
         ("headline", "cannot be called 'headline': on the command line the word names several methods"),
     ],
 )
-def test_name_that_is_taken_is_refused(foreign, name, complaint):
+def test_third_party_method_with_taken_name_is_refused(foreign, name, complaint):
     foreign(**{name: "from lockstep_bench.methods.map import MAP\nclass Theirs(MAP): pass"})
     with pytest.raises(methods.BrokenMethod, match=complaint):
         methods.get(name)
 
 
-def test_folder_that_hides_a_module_is_named(foreign, tmp_path):
+def test_error_names_a_folder_shadowing_the_module(foreign, tmp_path):
     foreign(bad="")
     (tmp_path / "foreign_bad.py").unlink()
     (tmp_path / "foreign_bad").mkdir()

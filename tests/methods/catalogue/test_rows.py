@@ -14,13 +14,13 @@ from lockstep_bench.methods.vifa import VIFA
 
 
 @pytest.mark.parametrize("row", rows().values(), ids=lambda row: row.name)
-def test_facts_of_a_row_are_attributes_of_a_method(row):
+def test_catalogue_entries_set_only_attributes_of_methods(row):
     method = methods.get(row.name)
     assert type(method).__name__ == row.class_name
     assert row.facts.keys() <= {*Described.__annotations__, *Method.__annotations__, *VIFA.__annotations__}
 
 
-def test_a_class_has_the_facts_of_the_row_that_it_names():
+def test_class_attributes_equal_its_catalogue_entry():
     for row in rows().values():
         cls = getattr(importlib.import_module(row.module), row.class_name)
         named = rows()[cls.name]
@@ -28,7 +28,7 @@ def test_a_class_has_the_facts_of_the_row_that_it_names():
         assert all(getattr(cls, fact) == value for fact, value in named.attributes().items())
 
 
-def test_rows_of_one_class_differ_in_their_facts():
+def test_catalogue_entries_of_one_class_differ_in_attributes():
     one, five = methods.get("vifa-k1"), methods.get("vifa-k5")
     assert type(one) is type(five)
     assert (one.latent_dim, five.latent_dim, one.title) == (1, 5, "VIFA, K = 1, SGD")
@@ -37,7 +37,7 @@ def test_rows_of_one_class_differ_in_their_facts():
 
 
 @pytest.mark.parametrize("module", sorted({row.module for row in rows().values()}))
-def test_methods_import_offered_names_from_the_api(module):
+def test_methods_import_public_names_from_the_api_module(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     of_ours = [node for node in imports if node.module.startswith("lockstep_bench") and node.module != api.__name__]
@@ -56,5 +56,5 @@ def test_methods_import_offered_names_from_the_api(module):
         ("vbll", vbll.MAX_WEIGHTS),
     ],
 )
-def test_limits_of_cards_equal_those_of_the_code(name, most):
+def test_stated_network_size_limits_equal_the_codes(name, most):
     assert f"of up to {most:,} weights" in methods.get(name).limits

@@ -16,12 +16,12 @@ ROOT = Path(scaffold.__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "adding-a-method.md"
 
 
-def test_docs_show_the_generated_files(tmp_path):
+def test_documentation_shows_the_generated_method_files(tmp_path):
     blocks = re.findall(r"```(?:python|toml)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     assert sorted(blocks) == sorted(path.read_text() for path in scaffold.write("mine", tmp_path / "mine"))
 
 
-def test_a_name_of_several_words_becomes_a_module_and_a_class(tmp_path):
+def test_hyphenated_name_becomes_module_and_class_name(tmp_path):
     written = scaffold.write("our-new-way", tmp_path)
     files = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in written}
     assert set(files) == {"pyproject.toml", "src/our_new_way.py", "tests/test_our_new_way.py"}
@@ -46,13 +46,13 @@ def test_a_name_of_several_words_becomes_a_module_and_a_class(tmp_path):
         ("a" * 5000, r"a\.\.\.a.*100 characters at most"),
     ],
 )
-def test_invalid_name_is_refused(name, complaint, tmp_path):
+def test_invalid_new_method_name_is_refused(name, complaint, tmp_path):
     with pytest.raises(scaffold.CannotCreate, match=complaint):
         scaffold.write(name, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_existing_files_are_not_overwritten(tmp_path):
+def test_generated_method_overwrites_no_files(tmp_path):
     (tmp_path / "kept.txt").write_text("")
     result = CliRunner().invoke(app, ["new", "mine", "--into", str(tmp_path)])
     assert result.exit_code == 2
@@ -61,7 +61,7 @@ def test_existing_files_are_not_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["a" * 5000, "pipe/below", "file/below", "dangling", "dangling/below"])
-def test_impossible_folder_is_refused(folder, monkeypatch, tmp_path):
+def test_unusable_output_folder_is_refused(folder, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     Path("file").touch()
@@ -79,7 +79,7 @@ def lines_of_the_page() -> list[str]:
 
 
 @pytest.mark.slow
-def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
+def test_documented_commands_give_finished_cells(shell, tmp_path):
     new, install, check, run = lines_of_the_page()
     assert [line.split()[:3] for line in (new, install, check)] == [
         ["python", "-m", "methods"],
@@ -100,7 +100,7 @@ def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
 
 
 @pytest.mark.slow
-def test_written_test_passes(shell):
+def test_generated_test_passes(shell):
     new, install, *_ = lines_of_the_page()
     shell(new)
     shell(install)

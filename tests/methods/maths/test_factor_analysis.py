@@ -54,14 +54,14 @@ def e_step(factors: np.ndarray, variance: np.ndarray, deviations: np.ndarray) ->
 
 
 @ESTIMATORS
-def test_starts_at_orthonormal_factors_and_unit_variances(estimator):
+def test_initial_factors_are_orthonormal_with_unit_variances(estimator):
     normal = estimator.init(D, K, Noise(numbers(D * K))).normal()
     torch.testing.assert_close(normal.factors @ normal.factors.T, torch.eye(K, dtype=torch.float64))
     assert torch.equal(normal.variance, torch.ones(D, dtype=torch.float64))
 
 
 @ESTIMATORS
-def test_warm_up_leaves_factors_and_variances_unchanged(estimator):
+def test_warm_up_does_not_change_factors_and_variances(estimator):
     stream = numbers(20, D)
     state, start = after(estimator, stream), estimator.init(D, K, Noise(numbers(D * K, seed=1)))
     assert torch.equal(state.factors, start.factors)
@@ -117,7 +117,7 @@ def test_batch_solution_is_a_fixed_point_of_em():
     torch.testing.assert_close(state.averages.moment, torch.eye(2, dtype=torch.float64), rtol=1e-4, atol=1e-4)
 
 
-def test_variances_stay_positive_under_perfect_fit():
+def test_em_variances_stay_positive_under_perfect_fit():
     stream = numbers(400, 1) * torch.arange(1.0, D + 1, dtype=torch.float64)
     state = after(ExpectationMaximisation, stream, warm_up=5)
     assert (state.variance >= MIN_VARIANCE_SHARE * state.averages.square).all()
@@ -146,7 +146,7 @@ def test_gradient_step_uses_the_new_mean():
     torch.testing.assert_close(state.log_variance, GRADIENT_LR * in_log_variance)
 
 
-def test_square_unit_makes_gradient_ascent_scale_equivariant():
+def test_square_unit_argument_makes_gradient_ascent_scale_equivariant():
     unit, stream = numbers(D, seed=3).exp(), numbers(200, D)
     start = GradientAscent.init(D, K, Noise(numbers(D * K)))
     other = GradientAscent(start.n_seen, start.mean, start.factors * unit, start.log_variance + 2 * unit.log())
@@ -155,7 +155,7 @@ def test_square_unit_makes_gradient_ascent_scale_equivariant():
     torch.testing.assert_close(other.normal().covariance(), unit[:, None] * start.normal().covariance() * unit)
 
 
-def test_outlier_bounds_the_variance_step():
+def test_variance_update_stays_bounded_after_an_outlier():
     stream = numbers(30, D)
     stream[20, 2] = 1e6
     state = after(GradientAscent, stream, warm_up=0)

@@ -22,14 +22,14 @@ def normal(request) -> LowRankNormal:
     return LowRankNormal(draw(6), draw(request.param, 6), draw(6).exp())
 
 
-def test_precision_parts_equal_dense_inverse(normal):
+def test_low_rank_precision_equals_dense_inverse(normal):
     precision = torch.linalg.inv(normal.factors.T @ normal.factors + torch.diag(normal.variance))
     inverse_times_factors, diagonal = normal.precision_parts()
     torch.testing.assert_close(inverse_times_factors.T, precision @ normal.factors.T)
     torch.testing.assert_close(diagonal, precision.diag())
 
 
-def test_samples_have_the_covariance(normal):
+def test_low_rank_gaussian_samples_have_the_covariance(normal):
     n_samples = 200_000
     k, d = normal.factors.shape
     tape = torch.randn(n_samples * (k + d), generator=torch.Generator().manual_seed(5), dtype=torch.float64)
@@ -41,7 +41,7 @@ def test_samples_have_the_covariance(normal):
     assert ((samples.mean(0) - normal.mean) / exact.diag().sqrt()).abs().max() < 5 * n_samples**-0.5
 
 
-def test_log_density_entropy_and_kl_equal_torch(normal):
+def test_low_rank_log_density_entropy_and_kl_equal_torch(normal):
     dense = MultivariateNormal(normal.mean, normal.covariance())
     points = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     alpha = torch.tensor(0.3, dtype=torch.float64)
@@ -52,7 +52,7 @@ def test_log_density_entropy_and_kl_equal_torch(normal):
     torch.testing.assert_close(normal.kl(alpha), kl_divergence(dense, prior))
 
 
-def test_without_factors_equals_factorised_gaussian():
+def test_low_rank_gaussian_without_factors_is_diagonal():
     mean, variance = torch.zeros(5, dtype=torch.float64), torch.arange(1.0, 6.0, dtype=torch.float64)
     normal = LowRankNormal(mean, mean.new_zeros(0, 5), variance)
     point = torch.ones(1, 5, dtype=torch.float64)
@@ -82,7 +82,7 @@ def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:
     return (normal.transform(basis[:, :k], basis[:, k:]) - normal.mean).T
 
 
-def test_sampling_map_has_exact_covariance(normal):
+def test_linear_sampling_map_has_exact_covariance(normal):
     root = linear_map(normal)
     torch.testing.assert_close(root @ root.T, normal.covariance())
 
@@ -94,7 +94,7 @@ def test_precision_sampling_map_has_exact_covariance(normal):
     torch.testing.assert_close(root @ root.T, torch.linalg.inv(precision))
 
 
-def test_precision_solve_equals_dense_solution(normal):
+def test_low_rank_precision_solve_equals_dense_solution(normal):
     low_rank = LowRankPrecision(*normal)
     vectors = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     torch.testing.assert_close(low_rank.solve(vectors), torch.linalg.solve(low_rank.precision(), vectors.T).T)
@@ -107,13 +107,13 @@ def test_precision_with_zero_factors_is_diagonal(normal):
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
-def test_inverse_times_matrix_is_identity(k):
+def test_computed_inverse_times_matrix_is_identity(k):
     matrix = torch.randn(k, k, generator=torch.Generator().manual_seed(k), dtype=torch.float64) + 3 * torch.eye(k)
     torch.testing.assert_close(inverse(matrix) @ matrix, torch.eye(k, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_singular_matrix_does_not_affect_other_replicas(k):
+def test_singular_matrix_does_not_affect_stacked_neighbours(k):
     stack = torch.stack([torch.zeros(k, k), 2 * torch.eye(k)])
     inverses = vmap(inverse)(stack)
     assert not inverses[0].isfinite().all()

@@ -26,12 +26,12 @@ def test_gradients_equal_torch_func_with_and_without_vmap(recorded):
         assert torch.equal(func.vmap(grad(function))(POINTS), func.vmap(func.grad(function))(POINTS))
 
 
-def test_only_the_first_argument_is_differentiated():
+def test_gradient_is_with_respect_to_first_argument_only():
     gradient = grad(lambda x, y, power: (x**power * y).sum())(POINTS, 3 * POINTS, 2)
     torch.testing.assert_close(gradient, 6 * POINTS**2)
 
 
-def test_a_gradient_can_be_differentiated():
+def test_gradient_function_can_be_differentiated_again():
     with torch.no_grad():
         ours = grad(lambda x: grad(function)(x).square().sum())(POINTS)
         theirs = func.grad(lambda x: func.grad(function)(x).square().sum())(POINTS)
@@ -51,7 +51,7 @@ def test_backward_pass_frees_used_tensors():
 
 
 @pytest.mark.parametrize("at_once", [0, 10**6])
-def test_expected_gradient_equals_average_written_out(monkeypatch, at_once):
+def test_expected_gradient_equals_the_explicit_average(monkeypatch, at_once):
     monkeypatch.setattr(gradients, "AT_ONCE", at_once)
     generator = torch.Generator().manual_seed(0)
     mean, variance, *columns = torch.rand(4, 5, generator=generator)

@@ -51,7 +51,7 @@ def distribution(likelihood, outputs: torch.Tensor) -> torch.distributions.Distr
             return TorchCategorical(logits=outputs)
 
 
-def test_likelihoods_are_of_five_kinds():
+def test_there_are_five_kinds_of_likelihood():
     assert tuple(one.kind for one in ALL) == KINDS
 
 
@@ -79,7 +79,7 @@ def test_drawn_targets_follow_the_distribution(likelihood):
 
 
 @each
-def test_fisher_is_expected_gradient_outer_product(likelihood):
+def test_fisher_information_is_expected_gradient_outer_product(likelihood):
     outputs = normal(1, likelihood.n_outputs, seed=2)
     n = 400_000
     y = likelihood.draw(outputs.expand(n, -1), HPARAMS, Y_SCALE, Noise(normal(2 * n, seed=3)))
@@ -94,7 +94,7 @@ def test_fisher_is_expected_gradient_outer_product(likelihood):
 
 
 @each
-def test_scale_is_the_constant_fisher_information(likelihood):
+def test_likelihood_scale_is_its_constant_fisher_information(likelihood):
     fisher = likelihood.fisher(normal(5, likelihood.n_outputs), HPARAMS, Y_SCALE)
     scale = likelihood.scale(HPARAMS, Y_SCALE)
     if likelihood.kind in ("gaussian", "student-t"):
@@ -136,7 +136,7 @@ def test_confident_mistakes_have_finite_log_probabilities(likelihood):
     assert log_probs.min() < -200
 
 
-def test_predicted_variance_is_clamped():
+def test_predicted_noise_variance_is_clamped():
     outputs = torch.tensor([[[0.0, -1e6], [0.0, 1e6]]], dtype=torch.float64)
     (variance,) = HeteroscedasticGaussian().predictive(outputs, HPARAMS, Y_MEAN, Y_SCALE).variance
     bounds = torch.tensor([-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE], dtype=torch.float64).exp()
@@ -144,7 +144,7 @@ def test_predicted_variance_is_clamped():
 
 
 @pytest.mark.parametrize("df", [2.1, 4.0, 50.0])
-def test_student_nll_equals_scipys_in_original_units(df):
+def test_student_t_nll_equals_scipy_in_original_units(df):
     hparams, y = SimpleNamespace(noise_precision=PRECISION, noise_df=torch.tensor(df).double()), normal(9, seed=1) * 20
     nll = StudentTNoise((0.01, 1.0)).nll(normal(9, 1), y, hparams, Y_SCALE)
     location = Y_MEAN + Y_SCALE * normal(9, 1)[:, 0]
@@ -152,7 +152,7 @@ def test_student_nll_equals_scipys_in_original_units(df):
     np.testing.assert_allclose(nll + Y_SCALE.log(), exact, atol=1e-7)
 
 
-def test_student_noise_of_many_degrees_is_gaussian():
+def test_student_t_noise_with_many_degrees_is_gaussian():
     outputs, y = normal(9, 1), normal(9, seed=1)
     many = SimpleNamespace(noise_precision=PRECISION, noise_df=torch.tensor(1e7).double())
     student, gaussian = (each((0.01, 1.0)) for each in (StudentTNoise, Gaussian))
@@ -163,14 +163,14 @@ def test_student_noise_of_many_degrees_is_gaussian():
 
 
 @pytest.mark.parametrize("df", [2.1, 4.0, 50.0])
-def test_drawn_student_noise_has_the_distribution_of_scipy(df):
+def test_drawn_student_t_noise_follows_scipys_distribution(df):
     hparams, n = SimpleNamespace(noise_precision=PRECISION, noise_df=torch.tensor(df).double()), 50_000
     drawn = StudentTNoise((0.01, 1.0)).draw(torch.zeros(n, 1), hparams, Y_SCALE, Noise(normal(2 * n, seed=4)))
     assert stats.kstest(drawn, stats.t(df, scale=float(PRECISION**-0.5 / Y_SCALE)).cdf).pvalue > 0.01
 
 
 @pytest.mark.parametrize("df", [2.1, 4.0, 50.0])
-def test_student_fisher_is_the_integral_of_squared_scores(df):
+def test_student_t_fisher_information_is_integrated_squared_score(df):
     hparams, likelihood = SimpleNamespace(noise_precision=PRECISION, noise_df=torch.tensor(df).double()), ALL[2]
     exact, zero = stats.t(df, scale=float(PRECISION**-0.5 / Y_SCALE)), torch.zeros(1, 1, dtype=torch.float64)
 
@@ -182,7 +182,7 @@ def test_student_fisher_is_the_integral_of_squared_scores(df):
     assert likelihood.fisher(zero, hparams, Y_SCALE).item() == pytest.approx(integral, rel=1e-5)
 
 
-def test_gradient_of_student_noise_falls_far_from_the_target():
+def test_student_t_gradient_falls_far_from_the_target():
     slopes = grad(lambda y: ALL[2].nll(torch.zeros(3, 1).double(), y, HPARAMS, Y_SCALE).sum())
     near, far, farthest = slopes(torch.tensor([1.0, 100.0, 10_000.0]).double())
     assert near > 10 * far > 100 * farthest > 0

@@ -12,7 +12,7 @@ sizes = pytest.mark.parametrize(("m_out", "m_in"), [(1, 1), (2, 3), (3, 4), (5, 
 
 
 @sizes
-def test_a_sample_has_the_conditional_mean_and_scaled_covariance(m_out, m_in):
+def test_weight_sample_has_conditional_mean_and_scaled_covariance(m_out, m_in):
     joint, whitened, scale = Joint.random(m_out, m_in), normal(m_out, m_in), torch.tensor(0.3, dtype=torch.float64)
     mean = joint.sample(whitened, scale, torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64))
     torch.testing.assert_close(vec(mean), joint.to_mean @ vec(joint.unwhitened(whitened)))
@@ -21,7 +21,7 @@ def test_a_sample_has_the_conditional_mean_and_scaled_covariance(m_out, m_in):
 
 
 @sizes
-def test_prior_inducing_weights_give_prior_samples(m_out, m_in):
+def test_inducing_weights_from_the_prior_give_prior_weights(m_out, m_in):
     joint, one = Joint.random(m_out, m_in), torch.tensor(1.0, dtype=torch.float64)
     whitened = normal(m_out, m_in)
     unit = torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64)
@@ -31,7 +31,7 @@ def test_prior_inducing_weights_give_prior_samples(m_out, m_in):
     torch.testing.assert_close(covariance, joint.sigma**2 * eye(D_OUT * D_IN))
 
 
-def test_outputs_are_those_of_a_sparse_gaussian_process():
+def test_outputs_equal_those_of_a_sparse_gaussian_process():
     # With Z_r = I, U is the paper's U_c: noisy inducing outputs at the rows of Z_c under a linear kernel (12, 13).
     joint = Joint(eye(D_OUT), normal(2, D_IN, seed=2), torch.zeros(D_OUT).double(), torch.full((2,), 0.3).double(), 0.7)
     x, whitened, one = normal(5, D_IN, seed=6), normal(D_OUT, 2), torch.tensor(1.0, dtype=torch.float64)
@@ -49,14 +49,14 @@ def test_outputs_are_those_of_a_sparse_gaussian_process():
 
 
 @sizes
-def test_whitening_is_by_the_cholesky_factor(m_out, m_in):
+def test_whitening_uses_the_cholesky_factor(m_out, m_in):
     joint = Joint.random(m_out, m_in)
     whitened = orthonormal(joint.z_r, joint.d_r)
     factor = torch.linalg.cholesky(joint.psi_r)
     torch.testing.assert_close(factor @ whitened, torch.cat([joint.z_r, torch.diag(joint.d_r)], dim=1))
 
 
-def test_whitening_survives_a_singular_product_in_single_precision():
+def test_float32_whitening_survives_a_singular_gram_matrix():
     z, d = normal(1, 7).float().expand(5, 7), torch.full((5,), 1e-3)
     found = orthonormal(z, d)
     torch.testing.assert_close(found @ found.T, torch.eye(5), atol=1e-5, rtol=0)

@@ -15,7 +15,7 @@ def matrices(n: int, shape: tuple[int, int], dtype: torch.dtype) -> torch.Tensor
 
 
 @SHAPES
-def test_equals_numpys_decomposition_up_to_signs(shape):
+def test_qr_decomposition_equals_numpys_up_to_signs(shape):
     (matrix,) = matrices(1, shape, torch.float64)
     q, r = thin_qr(matrix)
     expected_q, expected_r = np.linalg.qr(matrix.numpy())
@@ -25,7 +25,7 @@ def test_equals_numpys_decomposition_up_to_signs(shape):
 
 
 @SHAPES
-def test_bits_do_not_depend_on_the_place_in_a_stack(shape):
+def test_qr_bits_do_not_depend_on_stack_position(shape):
     stack = matrices(23, shape, torch.float32)
     for first in (0, 1, 6):
         together = vmap(thin_qr)(stack[first:])

@@ -43,7 +43,7 @@ def penalty(prior, share=unshared):
     return prior.penalty(torch.tensor(MEANS), torch.tensor(SDS), share).numpy()
 
 
-def test_fixed_prior_penalty_is_the_kl():
+def test_fixed_prior_penalty_is_the_kl_divergence():
     expected = kl_divergence(Normal(torch.tensor(MEANS), torch.tensor(SDS)), Normal(0.0, 0.1**0.5)).sum(-1)
     np.testing.assert_allclose(penalty(Fixed(0.1)), expected)
 
@@ -51,7 +51,7 @@ def test_fixed_prior_penalty_is_the_kl():
 @pytest.mark.parametrize(
     ("share", "groups"), [(unshared, MEANS[:, None]), (averaged, MEANS[None])], ids=["unshared", "shared"]
 )
-def test_learned_mean_equals_numerical_integral(share, groups):
+def test_learned_prior_mean_penalty_equals_numerical_integral(share, groups):
     gamma, alpha = 0.3, 5.7  # alpha_reg = 0.05
     sds = SDS.reshape(groups.shape)
     every = divergence(groups[..., None], sds[..., None], GRID, gamma)  # (group, M', K, grid)
@@ -66,7 +66,7 @@ def test_learned_mean_equals_numerical_integral(share, groups):
     np.testing.assert_allclose((expected + hyper).sum(-1), bound)
 
 
-def test_learned_mean_and_variance_equals_numerical_integral():
+def test_learned_prior_mean_and_variance_penalty_equals_integral():
     alpha, beta, delta = 0.5, 0.01, 0.1
     t = delta / (1 - delta)
     variances = np.exp(LOG_VARIANCES)
@@ -86,7 +86,7 @@ def test_learned_mean_and_variance_equals_numerical_integral():
 
 
 @pytest.mark.parametrize("share", [unshared, averaged])
-def test_empirical_bayes_is_kl_at_optimal_variance(share):
+def test_empirical_bayes_penalty_is_kl_at_optimal_variance(share):
     alpha, beta = 4.4798, 10.0
     groups = range(len(MEANS)) if share is unshared else [slice(None)]
     found = []

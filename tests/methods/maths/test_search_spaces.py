@@ -10,7 +10,7 @@ from lockstep_bench.methods.networks.resnets import preresnet_20
 from lockstep_bench.methods.problem import Task
 
 
-def test_widened_changes_only_shared_hyper_parameters():
+def test_wide_search_space_changes_only_shared_hyper_parameters():
     rate = OneOf(0.1, 0.2)
     wide = widened({"lr": LogUniform(0.01, 0.02), "noise_precision": LogUniform(0.1, 10), "rate": rate})
     assert wide == {"lr": WIDE["lr"], "noise_precision": LogUniform(0.01, 1000), "rate": rate}
@@ -30,7 +30,7 @@ def test_pretrained_networks_get_smaller_learning_rates():
 
 @pytest.mark.parametrize("likelihood", [Gaussian((0.1, 10.0)), Bernoulli()], ids=lambda one: one.kind)
 @pytest.mark.parametrize("name", methods.names())
-def test_wide_space_contains_every_papers_range(name, likelihood):
+def test_wide_search_space_contains_every_papers_range(name, likelihood):
     method = methods.get(name)
     task = Task("task", likelihood, MLP(3))
     usual, wide = method.search_space(task), method.wide_space(task)

@@ -16,7 +16,7 @@ def autoregression(correlation: float, count: int, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
-def test_times_of_autoregressions_are_known(correlation):
+def test_autocorrelation_times_of_ar1_processes_are_correct(correlation):
     chains = np.stack([autoregression(correlation, 400, seed) for seed in range(50)], axis=1)
     times = autocorrelation_times(torch.tensor(chains))
     assert times.shape == (50,)
@@ -24,21 +24,21 @@ def test_times_of_autoregressions_are_known(correlation):
 
 
 @pytest.mark.parametrize("count", [20, 61, 200])
-def test_times_are_those_of_arviz(count):
+def test_autocorrelation_times_equal_arviz(count):
     arviz = pytest.importorskip("arviz_stats.base.array").array_stats
     chains = np.stack([autoregression(0.6, count, seed) for seed in range(20)], axis=1)
     wanted = [count / float(arviz._ess(chain[None])) for chain in chains.T]
     assert autocorrelation_times(torch.tensor(chains)).tolist() == pytest.approx(wanted, rel=1e-6)
 
 
-def test_newest_draws_are_kept():
+def test_draw_buffer_keeps_the_newest_draws():
     draws = started_draws(torch.zeros(2), 3)
     for number in range(1, 6):
         draws = with_draw(draws, torch.full((2,), float(number)))
     assert draws.tolist() == [[3, 3], [4, 4], [5, 5]]
 
 
-def test_missing_draws_are_copies_of_the_first():
+def test_missing_draws_are_copies_of_the_first_draw():
     kept = Kept.init(torch.zeros(1), 3)
     seen = []
     for number in range(1, 6):

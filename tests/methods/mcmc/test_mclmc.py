@@ -31,7 +31,7 @@ def normal(weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("time", [0.01, 0.5, 30.0])
-def test_turn_solves_its_differential_equation(noise, time):
+def test_velocity_rotation_solves_its_differential_equation(noise, time):
     gradient, velocity = 3 * noise.normal(5), noise.normal(5)
     velocity = velocity / velocity.norm()
 
@@ -45,14 +45,14 @@ def test_turn_solves_its_differential_equation(noise, time):
     assert float(gained) == pytest.approx(exact[-1], rel=1e-7)
 
 
-def test_turn_by_a_huge_gradient_does_not_overflow():
+def test_velocity_rotation_by_huge_gradient_does_not_overflow():
     velocity = torch.tensor([1.0, 0.0, 0.0])
     turned, gained = _turned(velocity, torch.tensor([0.0, 1e6, 0.0]), torch.tensor(1.0))
     assert turned.tolist() == pytest.approx([0, 1, 0], abs=1e-6)
     assert float(gained) == pytest.approx(1e6, rel=1e-3)
 
 
-def test_energy_error_of_a_step_falls_with_the_cube_of_its_length(noise):
+def test_energy_error_scales_with_cubed_step_length(noise):
     chain = started(normal, torch.tensor([0.4, -1.0, 0.8, 1.0, -0.2], dtype=torch.float64), noise)
     still = Noise(torch.zeros(10, dtype=torch.float64))
     errors = []
@@ -63,7 +63,7 @@ def test_energy_error_of_a_step_falls_with_the_cube_of_its_length(noise):
     assert errors[1] / errors[2] == pytest.approx(8, rel=0.2)
 
 
-def test_velocity_forgets_its_direction_over_the_length(noise):
+def test_velocity_decorrelates_over_the_decoherence_length(noise):
     flat = lambda weights: (torch.zeros_like(weights), torch.zeros((), dtype=torch.float64))  # noqa: E731
     length, step, agreement = number(1.0), number(0.05), []
     for _ in range(300):
@@ -75,7 +75,7 @@ def test_velocity_forgets_its_direction_over_the_length(noise):
     assert float(chain.velocity.norm()) == pytest.approx(1)
 
 
-def test_draws_have_the_moments_of_the_target(noise):
+def test_mclmc_draws_have_the_moments_of_the_target(noise):
     chain = started(normal, torch.zeros(5, dtype=torch.float64), noise)
     draws = []
     for _ in range(5000):
@@ -87,7 +87,7 @@ def test_draws_have_the_moments_of_the_target(noise):
 
 
 @pytest.mark.parametrize("start", [1e-3, 3.0])
-def test_step_length_is_tuned_to_the_wanted_variance_of_the_energy_error(noise, start):
+def test_step_length_tuning_reaches_target_energy_error_variance(noise, start):
     tuning, wanted, errors = Tuning.init(number(start)), number(5e-4), []
     chain = started(normal, torch.zeros(5, dtype=torch.float64), noise)
     for count in range(1500):
@@ -98,7 +98,7 @@ def test_step_length_is_tuned_to_the_wanted_variance_of_the_energy_error(noise, 
     assert np.square(errors).mean() / 5 == pytest.approx(5e-4, rel=0.5)
 
 
-def test_step_to_where_the_density_is_not_finite_is_not_made(noise):
+def test_steps_to_nonfinite_densities_are_rejected(noise):
     def half(weights: Tensor) -> tuple[Tensor, Tensor]:
         gradient, value = normal(weights)
         outside = weights[0] > 0.1

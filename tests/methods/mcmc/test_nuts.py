@@ -60,7 +60,7 @@ def _float64():
 
 
 @pytest.mark.parametrize(("likelihood", "shape"), list(zip(LIKELIHOODS, NETWORKS, strict=True)))
-def test_density_and_gradient_equal_torch(jax_part, likelihood, shape):
+def test_jax_log_density_and_gradient_equal_torch(jax_part, likelihood, shape):
     import jax
 
     generator = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def linear():
     return y_scale * draws.weights, draws, problem.posterior(), reported
 
 
-def test_draws_match_a_conjugate_posterior(linear):
+def test_nuts_draws_match_a_conjugate_posterior(linear):
     weights, draws, exact, _ = linear
     flat, size = weights.reshape(-1, 2), draws.effective_sample_size.min()
     sd = np.sqrt(np.diag(exact.covariance))
@@ -115,7 +115,7 @@ def test_draws_match_a_conjugate_posterior(linear):
     assert size > 400  # or those bounds would say nothing
 
 
-def test_draws_record_shapes_diagnostics_and_progress(linear):
+def test_nuts_draws_have_shapes_diagnostics_and_progress(linear):
     weights, draws, _, reported = linear
     assert weights.shape == (4, 1000, 2)
     assert weights.dtype == np.float64
@@ -138,7 +138,7 @@ def tiny(seed: int) -> nuts.Draws:
     return nuts.sample(TINY, LIKELIHOODS[0], X, np.sin(X[:, 0]), 1.0, 10.0, 1.0, seed=seed, **lengths)
 
 
-def test_same_seed_gives_same_draws():
+def test_same_seed_gives_same_nuts_draws():
     pytest.importorskip("numpyro")
     one, same, other = (tiny(seed) for seed in (2**40, 2**40, 3))
     np.testing.assert_array_equal(one.weights, same.weights)
@@ -146,7 +146,7 @@ def test_same_seed_gives_same_draws():
     assert (one.weights[0] != one.weights[1]).any(axis=0).all()
 
 
-def test_permuted_modes_differ_in_weights_not_predictions():
+def test_permutation_modes_differ_in_weights_not_predictions():
     """Two hidden units that swap places are one function."""
     pytest.importorskip("numpyro")
     straight = tiny(0).weights[[0, 0]]
@@ -158,13 +158,13 @@ def test_permuted_modes_differ_in_weights_not_predictions():
     np.testing.assert_allclose(nuts.r_hat(of_swapped), nuts.r_hat(of_straight))
 
 
-def test_saturated_diagnostic_is_fraction_at_maximum_depth():
+def test_saturation_is_fraction_of_trees_at_maximum_depth():
     steps = np.array([[1, 3, 7, 7]])
     draws = nuts.Draws(np.zeros((1, 4, 2)), steps > 7, steps / 7, steps, max_tree_depth=3, seconds=0.0)
     assert draws.saturated == 0.5
 
 
-def test_sampling_leaves_jax_precision_unchanged():
+def test_nuts_sampling_leaves_jax_precision_setting_unchanged():
     jax = pytest.importorskip("jax")
     pytest.importorskip("numpyro")
     tiny(1)

@@ -40,6 +40,6 @@ def test_layer_is_linear_in_its_weights(layer):
     torch.testing.assert_close(layer(total, x), 2 * layer(one, x) - layer(other, x))
 
 
-def test_initial_scale_equals_torch_nn():
+def test_initial_weight_scale_equals_torch_nn():
     assert fan_in(Conv2d(2, 4)) == 18
     assert initial_scale(Dense(16, 2)) == 0.25

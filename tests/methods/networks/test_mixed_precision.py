@@ -19,7 +19,7 @@ def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def test_matrix_product_uses_rounded_factors():
+def test_mixed_precision_product_rounds_its_factors():
     network, x = MLP(5, (), 3, bias=False), drawn(7, 5)
     weights = drawn(network.dim, seed=1)
     x_short, weights_short = (one.bfloat16().double() for one in (x, weights))
@@ -47,7 +47,7 @@ def test_only_inner_layers_use_low_precision(norm):
     torch.testing.assert_close(found, network(weights, x), rtol=0.1, atol=0.1)
 
 
-def test_gradients_are_float32_and_close():
+def test_mixed_precision_gradients_are_float32_and_close():
     network, x = ConvNet((1, 8, 8), (4, 4), 3), drawn(20, 64)
     weights = drawn(network.dim, seed=1) / 5
     mixed = Mixed(network, torch.bfloat16)
@@ -57,7 +57,7 @@ def test_gradients_are_float32_and_close():
     assert (short - long).norm() < 0.02 * long.norm()
 
 
-def test_mixed_network_keeps_all_other_attributes():
+def test_mixed_precision_network_keeps_all_other_attributes():
     network = MLP(5, (4,), 3)
     mixed, weights = Mixed(network, torch.bfloat16), drawn(3, network.dim)
     assert (mixed.dim, mixed.n_outputs, mixed.image) == (network.dim, 3, None)

@@ -31,7 +31,7 @@ def test_linear_mlp_has_no_hidden_layer():
     assert MLP(6, hidden=(), bias=False).dim == 6
 
 
-def test_gradient_is_one_flat_vector():
+def test_mlp_gradient_is_one_flat_vector():
     network = MLP(3, hidden=(5,))
     weights = network.initial_weights(NoiseGauge(torch.float64))
     x = torch.ones(2, 3, dtype=torch.float64)
@@ -51,7 +51,7 @@ def test_initial_weights_follow_torch_nn_linear():
     assert first.quantile(0.25).item() == pytest.approx(-0.05, abs=0.002)
 
 
-def test_noise_uses_each_draw_once():
+def test_noise_object_uses_each_number_once():
     noise = Noise(torch.arange(5.0))
     assert noise.normal(2).tolist() == [0, 1]
     assert noise.normal(1, 3).tolist() == [[2, 3, 4]]
@@ -59,7 +59,7 @@ def test_noise_uses_each_draw_once():
         noise.normal()
 
 
-def test_uniform_noise_is_uniform():
+def test_noise_object_gives_uniform_numbers():
     draws = torch.randn(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     uniform = Noise(draws).uniform(100_000)
     grid = torch.linspace(0.1, 0.9, 9, dtype=torch.float64)

@@ -18,14 +18,14 @@ def test_batch_norm_equals_torch_in_training():
     torch.testing.assert_close(by_batch(X), torch.nn.BatchNorm2d(6, affine=False, dtype=torch.float64)(X))
 
 
-def test_reference_rows_act_as_running_statistics():
+def test_batch_norm_reference_rows_act_as_running_statistics():
     module = torch.nn.BatchNorm2d(6, affine=False, dtype=torch.float64).eval()
     module.running_mean = X[:3].mean((0, 2, 3))
     module.running_var = X[:3].transpose(0, 1).flatten(1).var(1, correction=0)
     torch.testing.assert_close(by_batch(X, n_reference=3), module(X))
 
 
-def test_all_rows_as_reference_equals_training():
+def test_batch_norm_with_all_reference_rows_equals_training():
     torch.testing.assert_close(by_batch(X, n_reference=len(X)), by_batch(X))
 
 
@@ -35,12 +35,12 @@ def test_group_norm_equals_torch(channels, groups):
     torch.testing.assert_close(by_group(x), torch.nn.GroupNorm(groups, channels, affine=False)(x))
 
 
-def test_filter_response_divides_by_root_mean_square():
+def test_filter_response_norm_divides_by_root_mean_square():
     rms = torch.stack([torch.stack([channel.square().mean().sqrt() for channel in row]) for row in X])
     torch.testing.assert_close(by_filter_response(X), X / rms[:, :, None, None], rtol=1e-6, atol=0)
 
 
-def test_scale_equals_affine_batch_norm_of_torch():
+def test_scale_layer_equals_affine_part_of_batch_norm():
     module, layer = torch.nn.BatchNorm2d(6, dtype=torch.float64), Scale(6)
     assert layer.sizes == [6, 6]
     module.weight.data, module.bias.data = numbers(6, seed=1), numbers(6, seed=2)
@@ -48,7 +48,7 @@ def test_scale_equals_affine_batch_norm_of_torch():
     torch.testing.assert_close(found, module(X).detach())
 
 
-def test_threshold_is_maximum_or_smooth_maximum():
+def test_threshold_layer_is_maximum_or_smooth_maximum():
     tau = numbers(6, seed=1)
     found = Threshold(6, torch.relu)((tau,), X)
     torch.testing.assert_close(found, torch.maximum(X, tau[:, None, None]))
@@ -56,7 +56,7 @@ def test_threshold_is_maximum_or_smooth_maximum():
     torch.testing.assert_close(smooth, torch.logaddexp(X, tau[:, None, None]))
 
 
-def test_initial_layers_are_identity_without_noise():
+def test_normalisation_layers_start_as_identity_without_noise():
     gauge = NoiseGauge(torch.float64)
     assert Scale(2).initial(gauge).tolist() == [1, 1, 0, 0]
     assert Threshold(2, torch.relu).initial(Noise(torch.zeros(0))).tolist() == [0, 0]

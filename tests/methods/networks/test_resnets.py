@@ -45,7 +45,7 @@ def some_weights(network) -> torch.Tensor:
     ],
     ids=["ResNet-18", "ResNet-18 ImageNet", "PreAct ResNet-18", "PreResNet-20", "group", "filter response"],
 )
-def test_known_numbers_of_weights(network, n_weights):
+def test_resnets_have_known_numbers_of_weights(network, n_weights):
     assert network.dim == n_weights
     assert len(network.split(torch.zeros(network.dim))) == len(network.layers)
 
@@ -97,7 +97,7 @@ def test_resnet_equals_torchvision(torchvision, stem, image):
         torch.testing.assert_close(found, in_eval_mode_by_statistics_of(theirs, images[:4])(images))
 
 
-def test_published_weights_start_all_layers_but_last(torchvision, tmp_path):
+def test_pretrained_weights_initialise_all_layers_but_last(torchvision, tmp_path):
     theirs = resnet_of(torchvision, "imagenet").float()
     torch.save(theirs.state_dict(), tmp_path / "weights.pth")
     network, one = ResNet((3, 40, 36), 1, stem="imagenet"), torch.ones(())
@@ -120,13 +120,13 @@ def test_published_weights_start_all_layers_but_last(torchvision, tmp_path):
         ({"norm": "filter-response"}, "have no filter response normalisation; give the network norm='batch'"),
     ],
 )
-def test_mismatching_torchvision_weights_are_refused(torchvision, change, complaint):
+def test_mismatching_pretrained_weights_are_refused(torchvision, change, complaint):
     state = resnet_of(torchvision, "imagenet").state_dict()
     with pytest.raises(ValueError, match=complaint):
         from_torchvision(replace(ResNet(n_outputs=7, stem="imagenet"), **change), state)
 
 
-def test_torchvision_weights_need_a_resnet():
+def test_pretrained_torchvision_weights_need_a_resnet():
     with pytest.raises(ValueError, match="fit a ResNet only; got PreActResNet"):
         body_from_torchvision(PreActResNet(), {})
 
@@ -184,7 +184,7 @@ def test_pre_activation_resnet_equals_torch_nn(norm):
 
 @pytest.mark.parametrize("kind", [ResNet, PreActResNet])
 @pytest.mark.parametrize("norm", KINDS)
-def test_only_batch_norm_couples_rows(kind, norm):
+def test_only_batch_norm_couples_a_batchs_examples(kind, norm):
     network = kind(**TINY, norm=norm)
     weights, x = some_weights(network), numbers(7, 128)
     alone, together = network(weights, x[:4]), network(weights, x)[:4]
@@ -194,14 +194,14 @@ def test_only_batch_norm_couples_rows(kind, norm):
 
 
 @pytest.mark.parametrize("norm", KINDS)
-def test_weight_samples_have_separate_statistics(norm):
+def test_weight_samples_have_separate_batch_statistics(norm):
     network = PreActResNet(**TINY, norm=norm, n_reference=3)
     weights, x = torch.stack([some_weights(network), numbers(network.dim, seed=1)]), numbers(5, 128)
     together = vmap(network, (0, None))(weights, x)
     torch.testing.assert_close(together, torch.stack([network(one, x) for one in weights]))
 
 
-def test_threshold_uses_the_networks_activation():
+def test_threshold_layer_uses_the_networks_activation():
     network = ResNet(**TINY, norm="filter-response", activation="softplus")
     kinds = [type(layer).__name__ for layer in network.layers]
     assert kinds[:8] == ["Conv2d", "Scale", "Threshold", "Conv2d", "Scale", "Threshold", "Conv2d", "Scale"]
@@ -209,7 +209,7 @@ def test_threshold_uses_the_networks_activation():
     assert network.layers[2].activate is torch.nn.functional.softplus
 
 
-def test_initial_resnet_follows_torch_nn_defaults():
+def test_resnet_initialisation_follows_torch_nn_defaults():
     network = PreActResNet(image=(3, 8, 8), widths=(64,), blocks=1)
     gauge = NoiseGauge(torch.float64)
     network.initial_weights(gauge)
@@ -225,6 +225,6 @@ def test_linear_resnet_has_no_convolution():
 
 
 @pytest.mark.parametrize("wrong", [{"norm": "layer"}, {"stem": "stl"}])
-def test_unknown_options_are_refused(wrong):
+def test_unknown_resnet_options_are_refused(wrong):
     with pytest.raises(ValueError, match=f"'{next(iter(wrong.values()))}'; choose one of"):
         ResNet(**wrong)

@@ -32,16 +32,16 @@ from lockstep_bench.methods.training.chains import (
         (Plan(3, 1.0), 100, 0, 24),
     ],
 )
-def test_short_protocols_shorten_chains_in_proportion(plan, passes, least, updates):
+def test_shorter_training_shortens_chains_proportionally(plan, passes, least, updates):
     assert chain_updates(plan, passes, least) == updates
 
 
 @pytest.mark.parametrize(("parts", "length", "ends"), [(4, 8, [2, 4, 6, 8]), (3, 7, [3, 5, 7]), (9, 3, [1, 2, 3])])
-def test_parts_end_evenly(parts, length, ends):
+def test_parts_of_a_chain_end_evenly_spaced(parts, length, ends):
     assert [n for n in range(1, length + 1) if ends_a_part((n - 1) / length, n / length, parts)] == ends
 
 
-def test_gradient_is_that_of_the_posterior_per_row_and_scale(problem, batches, gradient_of, log_posterior):
+def test_chain_gradient_is_scaled_log_posterior_gradient(problem, batches, gradient_of, log_posterior):
     batch, weights = batches(1), torch.linspace(-1, 1, problem.dim, dtype=torch.float64)
     gradient, _ = gradient_and_objective(problem, weights, batch)
     per_row = problem.n_train * problem.hparams.noise_precision * problem.y_scale**2
@@ -62,7 +62,7 @@ def test_gradient_is_that_of_the_posterior_per_row_and_scale(problem, batches, g
     ],
     ids=["SGLD of a constant step", "SGLD", "SGHMC", "cSGHMC that only samples", "cSGLD that only samples"],
 )
-def test_linear_model_has_its_exact_posterior(method, lr):
+def test_sgmcmc_samples_the_exact_linear_posterior(method, lr):
     problem = strong_prior(1)
     exact = problem.posterior()
     fits = problem.fit(method.changed(passes=15_000), 6000, 15, seeds=range(4), lr=lr)
@@ -73,7 +73,7 @@ def test_linear_model_has_its_exact_posterior(method, lr):
 
 
 @pytest.mark.parametrize(("memory", "tolerance"), [(0.99, 0.3), (0.9999, 0.13)])
-def test_bias_of_preconditioned_langevin_dynamics_falls_with_the_memory(memory, tolerance):
+def test_preconditioned_sgld_bias_falls_with_longer_memory(memory, tolerance):
     """The preconditioner depends on the weights, and its derivative is left out."""
     problem = strong_prior(1)
     exact = problem.posterior()
@@ -84,13 +84,13 @@ def test_bias_of_preconditioned_langevin_dynamics_falls_with_the_memory(memory, 
     np.testing.assert_allclose(samples.std(0) / sds, 1, atol=tolerance)
 
 
-def test_a_proxy_is_one_chain_of_the_same_length():
+def test_tuning_uses_one_chain_of_full_length():
     method, plan = SGHMC(), Plan(2000, 10.0)
     assert (method.proxy().members, method.members) == (1, 4)
     assert method.proxy().updates(plan) == method.updates(plan)
 
 
-def test_large_networks_are_sampled_for_as_long_as_the_protocol_says():
+def test_image_networks_are_sampled_for_the_protocols_epochs():
     method, plan = CyclicalSGMCMC(), Plan(700, 10.0)
     images = Task("images", Categorical(10), PreActResNet((2, 4, 4), 10, widths=(3, 4), blocks=1))
     assert method.suited_to(images).updates(plan) == 700

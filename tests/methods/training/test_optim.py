@@ -14,7 +14,7 @@ from lockstep_bench.methods.training.optim import MOMENTUM, SGD, Adam, Momentum
     [(Adam, torch.optim.Adam), (SGD, torch.optim.SGD), (Momentum, partial(torch.optim.SGD, momentum=MOMENTUM))],
     ids=["adam", "sgd", "momentum"],
 )
-def test_steps_equal_torch_optim(ours, theirs):
+def test_optimiser_steps_equal_torch_optim(ours, theirs):
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(4, generator=generator, dtype=torch.float64)
     gradients = torch.randn(50, 4, generator=generator, dtype=torch.float64)

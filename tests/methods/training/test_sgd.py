@@ -18,7 +18,7 @@ def start(problem) -> Trajectory:
     return Trajectory.init(problem, Noise(torch.randn(problem.dim, generator=generator, dtype=torch.float64)))
 
 
-def test_iterates_equal_those_of_torch_optim_on_the_squared_error_with_weight_decay(problem, hparams, batches):
+def test_sgd_iterates_equal_torch_optim(problem, hparams, batches):
     trajectory = start(problem)
     weights = torch.nn.Parameter(trajectory.weights.clone())
     decay = hparams.prior_precision / (problem.n_train * hparams.noise_precision * problem.y_scale**2)
@@ -38,19 +38,19 @@ def test_iterates_equal_those_of_torch_optim_on_the_squared_error_with_weight_de
         torch.testing.assert_close(reported["objective"], posterior)
 
 
-def test_a_step_is_bounded_whatever_the_gradient(problem, hparams, batches):
+def test_gradient_clipping_bounds_the_step(problem, hparams, batches):
     trajectory, batch = start(problem), batches(1)
     far = Batch(batch.x, 1e6 * batch.y)
     after, _ = trajectory.step(problem, far, Step(torch.tensor(1.0), None))
     assert (after.weights - trajectory.weights).norm().item() == pytest.approx(hparams.lr.item() * MAX_GRADIENT_NORM)
 
 
-def test_approaches_the_map_solution_of_a_linear_model():
+def test_sgd_approaches_the_linear_map_solution():
     problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
     ridge = Ridge(alpha=problem.alpha / problem.beta, fit_intercept=False).fit(problem.x, problem.y)
     stack = problem.fit(SWA(), lr=0.02, updates=1500, batch_size=100)
     np.testing.assert_allclose(problem.weight_samples(stack, 10)[0], ridge.coef_[None], rtol=1e-5)
 
 
-def test_half_of_training_is_burn_in():
+def test_first_half_of_training_is_burn_in():
     assert [burn_in(Plan(n, 1.0)) for n in (1, 2, 7, 100)] == [0, 1, 3, 50]

@@ -1,9 +1,9 @@
-"""Numbers in Markdown texts, and what they came from.
+"""Checks that numbers in the project's Markdown documents equal the results that they come from.
 
-A sentence or a table names its source in a comment, which readers of the source see and pages do not show:
+A sentence or a table names the source of its numbers in an HTML comment, which rendered pages do not show:
 
     `map` has 0.72 where `vifa` has 2.73. <!-- rows uci paper rmse: yacht map 0.72, vifa 2.73 -->
 
-`references` lists the kinds of comments, `evidence` finds the numbers that they name, `commands` parses commands, and
-`texts` cuts a file into sections and blocks.
+`references` parses the comments, `evidence` looks up the numbers that they name, `commands` parses shell commands in
+documents, and `texts` cuts a document into sections and blocks.
 """

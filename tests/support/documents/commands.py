@@ -1,4 +1,4 @@
-"""Commands in texts: parsed as a shell and their own parsers would, and never run."""
+"""Checks of shell commands in documents: they are parsed as the shell and the programs would, but never run."""
 
 import importlib
 import re
@@ -28,7 +28,7 @@ PLACEHOLDERS = ("mine", "sklearn-gp", "houses", "a", "b", "x", "y")  # names tha
 
 
 def found(code: str) -> str:
-    """Return the command that a piece of code is, or ""; options alone are options of `run_all.py`."""
+    """Return the command that a code span of a document contains, or ""; bare options are those of `run_all.py`."""
     code = re.split(r"\s+#", code)[0].strip()
     if re.match(r"python (-m (benchmarks|leaderboards|methods|datasets)\b|run_all\.py)", code):
         return code
@@ -38,7 +38,7 @@ def found(code: str) -> str:
 
 
 def problem_with(command: str) -> str:
-    """Return why a command would be refused, or ""."""
+    """Return why the project's programs would refuse a command, or "" if they would accept it."""
     words = shlex.split(command)[1:]
     module = words[1] if words[0] == "-m" else RUN_ALL
     arguments = words[2:] if words[0] == "-m" else words[1:]

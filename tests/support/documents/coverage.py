@@ -1,4 +1,4 @@
-"""Blocks of a text whose decimal numbers nothing stands behind."""
+"""Search for blocks of a document with decimal numbers whose source is not named."""
 
 import re
 from collections.abc import Sequence
@@ -11,22 +11,23 @@ TEST = re.compile(r"tests/[\w/]+\.py(::\w+)?")
 
 
 def stands_behind_all(block: Block) -> bool:
-    """Return whether a block names what all of its numbers came from: a command, a replication, a test or a table."""
+    """Return whether a block names one source for all of its numbers: a command, a replication, a test or a table."""
     named = any(kind(comment) in ("from", "replication") or _is_table(comment) for comment in block.comments)
     return named or any(found(code) or TEST.fullmatch(code) for code in block.code)
 
 
 def claimed(block: Block) -> set[str]:
-    """Return the decimal numbers that its comments name one by one."""
+    """Return the decimal numbers of a block that its comments name one by one."""
     sources = [comment for comment in block.comments if kind(comment)]
     return {number for comment in sources for number in DECIMAL.findall(comment)}
 
 
 def uncovered(blocks: Sequence[Block]) -> list[tuple[Block, list[str]]]:
-    """Return the blocks with decimal numbers that no source is named for, and these numbers.
+    """Return the blocks with decimal numbers for which no source is named, each with these numbers.
 
     A comment or a command covers its own block. A table or a piece of code is covered by the block before it, which
-    introduces it. A comment that follows a heading, alone, covers all that stands under the heading.
+    introduces it. A comment directly below a heading, without other text in its block, covers everything under that
+    heading.
     """
     sections = {block.headings for block in blocks if not block.text.strip() and stands_behind_all(block)}
     lacking = []

@@ -1,4 +1,4 @@
-"""The numbers that references name: kept rows, published numbers, arithmetic, and literals of code."""
+"""Look-up of the numbers that source comments name: stored results, published numbers, arithmetic, literals of code."""
 
 import ast
 import math
@@ -26,15 +26,15 @@ ROUNDING = 1e-9  # relative, of a number that lies half-way between two printed 
 
 
 class NotFound(LookupError):
-    """Nothing has the number that a reference names."""
+    """Raised if the number that a source comment names does not exist."""
 
 
 def agrees(printed: str, exact: float) -> bool:
-    """Return whether a number is printed correctly: within half a unit of its last digit.
+    """Return whether a number is printed correctly, that is, within half a unit of its last digit.
 
     Args:
         printed: the printed number, as in "2.73", "1,110", "2.1e7" or "−0.4"; "90.8 %" is 0.908.
-        exact: the number.
+        exact: the unrounded number.
     """
     match = re.fullmatch(r"([-−+]?)([\d,]*)(?:\.(\d+))?(?:e(\d+))?( ?%)?", printed.strip())
     if not match:
@@ -48,7 +48,7 @@ def agrees(printed: str, exact: float) -> bool:
 
 @cache
 def kept() -> pd.DataFrame:
-    """Return the rows that the project keeps and that boards use."""
+    """Return the result rows that the repository contains (`leaderboards/results`) and that leaderboards use."""
     found = read_results(ROWS)
     # Boards show only times of idle devices; texts may quote any time that a row has.
     times = found.rows.drop_duplicates([*KEYS, "seed"])
@@ -58,13 +58,13 @@ def kept() -> pd.DataFrame:
 
 
 def of_preset(rows: pd.DataFrame, preset: str) -> pd.DataFrame:
-    """Return the rows of a preset, or with `preset@hash` those of one of its protocols."""
+    """Return the result rows of a preset; `preset@hash` selects those of one of its protocols."""
     name, _, protocol = preset.partition("@")
     return rows[(rows["preset"] == name) & rows["protocol_hash"].str.startswith(protocol)]
 
 
 def problems_with(item: Item, numbers: Numbers, rows: pd.DataFrame) -> list[str]:
-    """Return what is wrong with a value that a comment `rows` names, in sentences; nothing if it is right."""
+    """Return sentences on what is wrong with a value that a comment of the kind `rows` names; none if it is right."""
     suite, preset = numbers.where
     if numbers.metric not in rows:
         return [f"there is no metric {numbers.metric!r}"]
@@ -79,7 +79,7 @@ def problems_with(item: Item, numbers: Numbers, rows: pd.DataFrame) -> list[str]
 
 
 def problems_with_published(item: Item, numbers: Numbers) -> list[str]:
-    """Return what is wrong with a value that a comment `published` names."""
+    """Return sentences on what is wrong with a value that a comment of the kind `published` names; none if right."""
     table = read_published()
     sources = [source for source in table["source"].unique() if numbers.where[0].lower() in source.lower()]
     if len(sources) != 1:
@@ -99,7 +99,7 @@ def problems_with_published(item: Item, numbers: Numbers) -> list[str]:
 
 
 def evaluated(expression: str) -> float:
-    """Return the value of an expression of numbers, operators and functions of `math`."""
+    """Return the value of an arithmetic expression of numbers, operators and functions of the module `math`."""
     tree = ast.parse(expression, mode="eval")
     if strange := [node for node in ast.walk(tree) if not isinstance(node, ARITHMETIC)]:
         raise ValueError(f"{expression!r} has {type(strange[0]).__name__}, which is no arithmetic")
@@ -108,7 +108,7 @@ def evaluated(expression: str) -> float:
 
 
 def literals(path: Path) -> set[float]:
-    """Return the numbers that a Python file has as literals."""
+    """Return the numbers that occur as literals in a Python file."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return {
         float(node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
@@ -148,7 +148,7 @@ def _compared(
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether a method's name is one of a pattern's, which + separates."""
+    """Return whether a method's name matches one of the patterns that a text joins by +."""
     return any(fnmatchcase(name, part.strip()) for part in pattern.split("+"))
 
 

@@ -1,4 +1,4 @@
-"""The kept rows that numbers of a text rest on, and whether today's code stands behind them."""
+"""The stored results behind the numbers of a document, and whether the current code reproduces them."""
 
 import re
 import shlex
@@ -15,13 +15,13 @@ from lockstep_bench.shared.papers.entries import entries
 
 
 def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a comment names: its values', its table's, its command's or its replication's.
+    """Return the result rows behind a source comment: those of the values, table, command or replication that it names.
 
     Args:
-        comment: a comment of any kind; one that names no rows gives none.
+        comment: a source comment of any kind; one that names no results gives no rows.
         block: the block that the comment belongs to.
-        after: the next block, which may be the table of the comment.
-        rows: the rows that are kept.
+        after: the next block, which may be the table that the comment is about.
+        rows: the result rows that the repository contains.
     """
     if kind(comment) == "rows":
         wanted = numbers(comment)
@@ -38,12 +38,12 @@ def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFram
 
 
 def of_earlier_engines(rows: pd.DataFrame) -> list[str]:
-    """Return the boards and methods of rows from before native loops, which did not record how they trained."""
+    """Return data sets, presets and methods of results so old that they do not record how they were trained."""
     return _named(rows[rows["status"].eq("ok") & rows["execution"].isna()])
 
 
 def without_support(rows: pd.DataFrame) -> list[str]:
-    """Return the boards and methods of rows of other code than today's that no agreeing recheck vouches for."""
+    """Return data sets, presets and methods of results of older code that no recheck has reproduced."""
     unsupported = rows[rows["rechecked"].isna()]
     cells = unsupported[["suite", "dataset", "method"]].drop_duplicates()
     today = {cell: identity_of(*cell) for cell in cells.itertuples(index=False, name=None)}

@@ -1,4 +1,4 @@
-"""Comments that name where numbers came from.
+"""Grammar of the comments in documents that name where numbers come from.
 
     rows SUITE PRESET METRIC [STATISTIC]: DATASET METHOD VALUE, METHOD VALUE; DATASET METHOD VALUE
     rows SUITE PRESET METRIC: table
@@ -28,11 +28,11 @@ TABLE = "table"
 
 
 class InvalidReference(ValueError):
-    """A comment that cannot be read. The message quotes it."""
+    """Raised for a source comment that cannot be parsed; the message quotes it."""
 
 
 class Item(NamedTuple):
-    """A value and what it is a value of."""
+    """A value that a comment names, with the data set and the method that it belongs to."""
 
     dataset: str
     method: str
@@ -40,12 +40,12 @@ class Item(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Numbers of rows, kept or published.
+    """The parsed contents of a comment that names stored results or published numbers.
 
     Attributes:
-        where: suite and preset, or source and table.
+        where: suite and preset of stored results, or source and table of published numbers.
         metric, statistic: metric and statistic of the values.
-        items: the values; empty for those of the table beside the comment.
+        items: the values; empty if the comment is about all numbers of the table beside it.
     """
 
     where: tuple[str, str]
@@ -61,7 +61,7 @@ def kind(comment: str) -> str:
 
 
 def numbers(comment: str) -> Numbers:
-    """Return the contents of a comment `rows` or `published`.
+    """Return the parsed contents of a comment of the kind `rows` or `published`.
 
     Raises:
         InvalidReference: the comment has another form.
@@ -79,7 +79,7 @@ def numbers(comment: str) -> Numbers:
 
 
 def pairs(comment: str) -> list[tuple[str, str]]:
-    """Return expressions and values of a comment `computed`."""
+    """Return the pairs of expression and value in a comment of the kind `computed`."""
     parts = [part.partition("=") for part in comment.removeprefix("computed").split(";")]
     if not all(equals for _, equals, _ in parts):
         raise InvalidReference(f"{comment!r}: write EXPRESSION = VALUE")
@@ -87,13 +87,13 @@ def pairs(comment: str) -> list[tuple[str, str]]:
 
 
 def repeated(comment: str) -> list[tuple[str, list[str]]]:
-    """Return methods and numbers of a comment `in table`."""
+    """Return the methods, each with its numbers, in a comment of the kind `in table`."""
     parts = [part.split() for part in comment.removeprefix("in table:").split(",")]
     return [(method, values) for method, *values in parts]
 
 
 def written(comment: str) -> tuple[str, list[str]]:
-    """Return file and values of a comment `written in`."""
+    """Return the file and the values in a comment of the kind `written in`."""
     file, _, values = comment.removeprefix("written in").partition(":")
     return file.strip(), [value.strip() for value in values.split(",") if value.strip()]
 

@@ -1,13 +1,13 @@
-"""Tables whose rows are methods and whose columns are data sets, as one comment names them.
+"""Checks of tables in documents (methods by data sets) against the results that a comment names.
 
     rows SUITE PRESET METRIC: table
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
-Cells have a mean over splits and its standard error, which allows for the rows that splits share; with `METRIC median`
-they have only a median. A method without rows of PRESET is looked up in that after "else". Numbers in brackets are
-what the mean is below that after "gain over", on the splits that both have. A column "against `METHOD`" has the
-difference to that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column
-"rank of N" has mean ranks among the methods of the table.
+An entry of a table is a mean over splits with its standard error, which allows for the rows that splits share; with
+`METRIC median` it is only a median. A method without rows of PRESET is looked up in that after "else". Numbers in
+brackets are what the mean is below that after "gain over", on the splits that both have. A column "against `METHOD`"
+has the difference to that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a
+column "rank of N" has mean ranks among the methods of the table.
 """
 
 import re
@@ -27,11 +27,11 @@ NUMBER = r"[-−+]?[\d.,]+"
 
 
 def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -> list[str]:
-    """Return what is wrong in a table, in sentences.
+    """Return sentences on what is wrong in a table of a document; none if all its numbers are right.
 
     Args:
-        rows: cells, the heading first.
-        numbers: contents of the comment.
+        rows: texts of the table's entries, row by row, the heading first.
+        numbers: parsed contents of the comment.
         options: the words after "table" in the comment.
     """
     (suite, preset), metric = numbers.where, numbers.metric

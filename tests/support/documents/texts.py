@@ -1,4 +1,4 @@
-"""Markdown files as sections of blocks: paragraphs, tables and indented code."""
+"""Division of Markdown files into blocks (paragraphs, tables, indented code) under headings."""
 
 import re
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ DECIMAL = re.compile(r"(?<![\w.])\d[\d,]*\.\d+|(?<![\w.,])\.\d+")
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a text between blank lines.
+    """A block of a Markdown file: a part between blank lines.
 
     Attributes:
         headings: headings of the block, the nearest last.
-        text: text without comments.
-        comments: contents of its comments, in order; those of a block of only comments belong to the block before it.
+        text: text of the block without HTML comments.
+        comments: contents of its comments, in order; a block of only comments adds them to the block before it.
         is_code: whether it is indented code.
     """
 
@@ -35,26 +35,26 @@ class Block:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Cells of a table with the heading first, without its rule; empty for other blocks."""
+        """Entries of a table, row by row with the heading first, without the ruling line; empty for other blocks."""
         lines = [line for line in self.text.splitlines() if line.lstrip().startswith("|")]
         cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
         return [row for row in cells if not all(re.fullmatch(r":?-*:?", cell) for cell in row)]
 
     @property
     def decimals(self) -> list[str]:
-        """Decimal numbers of the text, as they are printed."""
+        """Decimal numbers that occur in the text of the block, as they are printed."""
         return DECIMAL.findall(NO_NUMBERS.sub(" ", self.text))
 
     @property
     def code(self) -> list[str]:
-        """Code spans, or the lines of indented code, each on one line; of alternatives in a table, the first."""
+        """Code spans, or commands of indented code, each on one line; of alternatives in a table, only the first."""
         lines = self.text.replace("\\\n", " ").splitlines()
         found = lines if self.is_code else (re.sub(r"\\\|[^ ]*", "", span) for span in CODE_SPAN.findall(self.text))
         return [" ".join(part.split()) for part in found]
 
 
 def blocks(path: Path) -> list[Block]:
-    """Return the blocks of a file."""
+    """Return the blocks (paragraphs, tables, indented code) of a Markdown file."""
     found: list[Block] = []
     headings: tuple[str, ...] = ()
     for part in _parts(path.read_text(encoding="utf-8")):

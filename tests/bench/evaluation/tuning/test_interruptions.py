@@ -21,14 +21,14 @@ def optimised(tmp_path_factory):
 
 
 @pytest.mark.parametrize("crash_in_round", [0, 1, 3])
-def test_interrupted_bayesian_optimisation_ends_as_if_undisturbed(optimised, journal, crash_in_round):
+def test_resumed_bayesian_optimisation_equals_uninterrupted(optimised, journal, crash_in_round):
     with pytest.raises(Crash):
         run(journal, "gp", Objective(crash_in_round), trials=GP_TRIALS)
     assert (run(journal, "gp", trials=GP_TRIALS), trials_of(journal)) == optimised
 
 
 @pytest.mark.parametrize(("sampler", "crash_in_round"), [("random", 0), ("tpe", 0), ("tpe", 1), ("tpe", 2)])
-def test_an_interrupted_study_goes_on_and_ends_as_if_undisturbed(undisturbed, journal, sampler, crash_in_round):
+def test_resumed_study_equals_uninterrupted_study(undisturbed, journal, sampler, crash_in_round):
     with pytest.raises(Crash):
         run(journal, sampler, Objective(crash_in_round))
     objective = Objective()
@@ -36,7 +36,7 @@ def test_an_interrupted_study_goes_on_and_ends_as_if_undisturbed(undisturbed, jo
     assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler][crash_in_round:]
 
 
-def test_a_study_may_be_interrupted_again_and_again(undisturbed, journal):
+def test_study_interrupted_repeatedly_equals_uninterrupted_study(undisturbed, journal):
     for _ in range(2):
         for crash_in_round in (0, 1):
             with pytest.raises(Crash):
@@ -65,35 +65,33 @@ def crash_after(journal, monkeypatch):
 
 
 @pytest.mark.parametrize(("sampler", "told"), [("random", 0), ("random", 9), ("tpe", 3), ("tpe", 12)])
-def test_a_round_of_which_only_some_trials_were_told_is_run_again(undisturbed, journal, crash_after, sampler, told):
+def test_partly_scored_round_of_trials_is_repeated(undisturbed, journal, crash_after, sampler, told):
     crash_after(sampler, "tell", told)
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 @pytest.mark.parametrize("asked", [0, 4, 11])
-def test_a_round_of_which_only_some_trials_were_asked_for_is_run_again(
-    undisturbed, journal, crash_after, sampler, asked
-):
+def test_partly_proposed_round_of_trials_is_repeated(undisturbed, journal, crash_after, sampler, asked):
     crash_after(sampler, "ask", asked)
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 
 @pytest.mark.parametrize("fraction", [0, 0.3, 0.97])
-def test_file_cut_short_is_a_new_study(undisturbed, journal, fraction):
+def test_truncated_study_file_starts_a_new_study(undisturbed, journal, fraction):
     run(journal, "tpe")
     written = journal.read_bytes()
     journal.write_bytes(written[: int(fraction * len(written))])
     assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
 
 
-def test_an_empty_file_is_a_new_study(undisturbed, journal):
+def test_empty_study_file_starts_a_new_study(undisturbed, journal):
     journal.parent.mkdir()
     journal.touch()
     assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
 
 
-def test_crash_while_a_round_is_stored_loses_no_earlier_round(undisturbed, journal, monkeypatch):
+def test_crash_during_a_write_keeps_earlier_rounds(undisturbed, journal, monkeypatch):
     with pytest.raises(Crash):
         run(journal, "tpe", Objective(crash_in_round=1))
     with monkeypatch.context() as patch:
@@ -105,7 +103,7 @@ def test_crash_while_a_round_is_stored_loses_no_earlier_round(undisturbed, journ
     assert objective.rounds[0][0] == 10
 
 
-def test_a_round_is_written_at_once(journal):
+def test_each_round_of_trials_is_stored_immediately(journal):
     with pytest.raises(Crash):
         run(journal, "tpe", Objective(crash_in_round=1))
     assert [number for number, *_ in trials_of(journal)] == list(range(10))
@@ -119,7 +117,7 @@ def test_a_finished_study_is_not_run_again(undisturbed, journal, sampler):
     assert objective.rounds == []
 
 
-def test_an_interrupted_study_keeps_its_failures(journal):
+def test_resumed_study_keeps_failed_trials(journal):
     scores = {4: math.nan, 12: math.inf}
     run(journal.with_name("whole"), "tpe", Objective(scores=scores))
     with pytest.raises(Crash):
@@ -146,7 +144,7 @@ def test_trials_of_another_search_space_are_not_used(undisturbed, journal):
     assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
 
 
-def test_stored_trials_can_be_added_to_any_study(journal):
+def test_stored_trials_can_be_added_to_other_optuna_studies(journal):
     """A database as optuna-dashboard opens it holds the trials of a study."""
     run(journal, "tpe")
     study = optuna.create_study(storage=f"sqlite:///{journal.with_suffix('.db')}")
@@ -164,6 +162,6 @@ def test_invalid_study_files_start_a_new_study(undisturbed, journal, content):
 
 
 @SAMPLERS
-def test_the_time_of_a_study_outlives_an_interruption(journal, sampler):
+def test_resumed_study_keeps_its_elapsed_time(journal, sampler):
     first = run(journal, sampler).seconds
     assert 0 < first == run(journal, sampler).seconds

@@ -33,7 +33,7 @@ def test_search_returns_the_best_trial(undisturbed, sampler):
 
 
 @SAMPLERS
-def test_every_trial_lies_in_the_space_and_gets_its_own_score(undisturbed, sampler):
+def test_trials_lie_in_the_search_space_with_their_scores(undisturbed, sampler):
     _, trials = undisturbed[sampler]
     for _, hparams, value, state in trials:
         assert 1e-4 <= hparams["lr"] <= 1e-1
@@ -44,19 +44,19 @@ def test_every_trial_lies_in_the_space_and_gets_its_own_score(undisturbed, sampl
 
 
 @SAMPLERS
-def test_a_seed_gives_the_same_trials_every_time(undisturbed, journal, sampler):
+def test_same_seed_gives_the_same_trials(undisturbed, journal, sampler):
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 
 @SAMPLERS
-def test_another_seed_gives_other_trials(undisturbed, journal, sampler):
+def test_different_seeds_give_different_trials(undisturbed, journal, sampler):
     run(journal, sampler, seed=1)
     of_zero = {hparams["lr"] for _, hparams, *_ in undisturbed[sampler][1]}
     of_one = {hparams["lr"] for _, hparams, *_ in trials_of(journal)}
     assert of_zero.isdisjoint(of_one)
 
 
-def test_seeds_beyond_32_bits_differ(journal):
+def test_seeds_beyond_32_bits_give_different_trials(journal):
     run(journal, "random", seed=2**62, trials=2)
     run(journal.with_name("other"), "random", seed=2**62 + 2**32, trials=2)
     assert trials_of(journal)[0][1] != trials_of(journal.with_name("other"))[0][1]
@@ -74,7 +74,7 @@ def test_grid_search_tries_every_combination_of_choices(journal):
     assert len({hparams["lr"] for hparams in tried}) == 8  # ranges of numbers are drawn
 
 
-def test_combinations_are_counted_unless_a_range_is_searched():
+def test_grid_size_is_unknown_if_a_range_is_searched():
     eta, point = CategoricalDistribution((0.1, 1.0, 10.0)), FloatDistribution(0.5, 0.5)
     assert n_combinations({"eta": eta, "width": CategoricalDistribution((5, 50)), "lr": point}) == 6
     assert n_combinations({"lr": point}) == 1
@@ -82,7 +82,7 @@ def test_combinations_are_counted_unless_a_range_is_searched():
 
 
 @SAMPLERS
-def test_a_round_is_trained_together(journal, sampler):
+def test_trials_of_a_round_are_trained_together(journal, sampler):
     objective = Objective()
     run(journal, sampler, objective)
     assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler]
@@ -90,13 +90,13 @@ def test_a_round_is_trained_together(journal, sampler):
 
 
 @pytest.mark.parametrize("trials", [1, 10, 11, 15, 16])
-def test_the_last_round_of_tpe_is_as_long_as_what_is_left(journal, trials):
+def test_last_tpe_round_has_the_remaining_trials(journal, trials):
     objective = Objective()
     assert run(journal, "tpe", objective, trials=trials).n_trials == trials
     assert list(chain(*objective.rounds)) == list(range(trials))
 
 
-def test_random_search_never_looks_at_scores_but_tpe_does(undisturbed, journal):
+def test_random_search_ignores_scores_and_tpe_uses_them(undisturbed, journal):
     mirrored = {number: -score for number, _, score, _ in undisturbed["tpe"][1]}
     for sampler, looks in (("random", False), ("tpe", True)):
         path = journal.with_name(sampler)
@@ -106,19 +106,19 @@ def test_random_search_never_looks_at_scores_but_tpe_does(undisturbed, journal):
         assert (one[10:] != other[10:]) == looks
 
 
-def test_a_longer_random_search_begins_as_the_shorter(undisturbed, journal):
+def test_longer_random_search_begins_with_the_shorter_ones_trials(undisturbed, journal):
     run(journal, "random", trials=5)
     assert trials_of(journal) == undisturbed["random"][1][:5]
 
 
-def test_tpe_learns_from_the_rounds_before(journal):
+def test_tpe_learns_from_earlier_rounds(journal):
     """After 10 random trials, 20 of TPE's are better on average on a quadratic bowl."""
     run(journal, "tpe", trials=30)
     scores = [score for *_, score, _ in trials_of(journal)]
     assert np.mean(scores[10:]) < np.mean(scores[:10])
 
 
-def test_bayesian_optimisation_trains_a_trial_at_a_time(optimised, journal):
+def test_bayesian_optimisation_trains_one_trial_at_a_time(optimised, journal):
     objective = Objective()
     run(journal, "gp", objective, trials=GP_TRIALS)
     assert [len(numbers) for numbers in objective.rounds] == [5, *[1] * (GP_TRIALS - 5)]
@@ -133,12 +133,12 @@ def test_bayesian_optimisation_finds_the_minimum(optimised):
 
 
 @pytest.mark.parametrize("bad", [math.nan, 1e5])
-def test_a_diverged_trial_does_not_mislead_bayesian_optimisation(journal, bad):
+def test_diverged_trial_does_not_mislead_bayesian_optimisation(journal, bad):
     tuned = run(journal, "gp", Objective(scores={1: bad}), trials=GP_TRIALS)
     assert tuned.score < 0.1
 
 
-def test_bayesian_optimisation_without_a_usable_trial_is_random(journal):
+def test_bayesian_optimisation_is_random_until_a_trial_succeeds(journal):
     with pytest.raises(Diverged):
         run(journal, "gp", Objective(scores=dict.fromkeys(range(7), math.nan)), trials=7)
     assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == 7
@@ -146,7 +146,7 @@ def test_bayesian_optimisation_without_a_usable_trial_is_random(journal):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, ABSURD_NMLL, 1e300])
 @SAMPLERS
-def test_a_trial_that_diverged_is_failed_and_never_best(undisturbed, journal, sampler, bad):
+def test_diverged_trial_is_failed_and_never_best(undisturbed, journal, sampler, bad):
     best = min(undisturbed[sampler][1], key=lambda trial: trial[2])[0]
     tuned = run(journal, sampler, Objective(scores={2: bad, best: bad}))
     trials = trials_of(journal)
@@ -156,13 +156,13 @@ def test_a_trial_that_diverged_is_failed_and_never_best(undisturbed, journal, sa
     assert tuned.score == min(score for number, _, score, _ in trials if number not in failed)
 
 
-def test_score_below_the_absurd_limit_is_kept(journal):
+def test_large_score_below_the_divergence_limit_is_kept(journal):
     scores = dict.fromkeys(range(3), 0.999 * ABSURD_NMLL)
     assert run(journal, "random", Objective(scores=scores), trials=3).n_failed == 0
 
 
 @SAMPLERS
-def test_a_study_without_a_usable_trial_says_so_every_time(journal, sampler):
+def test_study_without_successful_trials_raises_on_every_run(journal, sampler):
     objective = Objective(scores=dict.fromkeys(range(TRIALS), math.nan))
     for _ in range(2):
         with pytest.raises(Diverged, match=f"all {TRIALS} trials"):
@@ -170,18 +170,18 @@ def test_a_study_without_a_usable_trial_says_so_every_time(journal, sampler):
     assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler]
 
 
-def test_tpe_with_nothing_to_learn_from_still_never_repeats_a_trial(journal):
+def test_tpe_with_only_failed_trials_never_repeats_one(journal):
     with pytest.raises(Diverged):
         run(journal, "tpe", Objective(scores=dict.fromkeys(range(TRIALS), math.nan)))
     assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == TRIALS
 
 
-def test_diverged_is_an_arithmetic_error():
+def test_diverged_exception_is_an_arithmetic_error():
     """Which is how a worker tells a diverged cell from a broken one."""
     assert issubclass(Diverged, ArithmeticError)
 
 
-def test_without_a_search_every_value_is_the_middle_of_its_range():
+def test_centre_sampler_takes_the_middle_of_each_range():
     space = SPACE | {"rate": FloatDistribution(0.1, 0.5), "kind": CategoricalDistribution([3, 1])}
     found = Centred(space).best()
     assert found.hparams == pytest.approx({"lr": 10**-2.5, "precision": 10**-0.5, "rate": 0.3, "kind": 3})
@@ -189,11 +189,11 @@ def test_without_a_search_every_value_is_the_middle_of_its_range():
     assert list(Protocol(sampler="centre").rounds()) == []
 
 
-def test_score_of_a_trial_is_the_mean_over_its_folds():
+def test_trials_score_is_the_mean_over_its_folds():
     assert mean_score([Score(1.0), Score(2.0), Score(6.0)]) == (3, "")
 
 
-def test_trial_fails_by_the_first_flaw_of_its_own_folds(journal):
+def test_failed_trial_stores_the_first_flaw_of_its_folds(journal):
     """Two trials of two folds; the second fold of the first trial and both of the second have no score."""
     protocol = Protocol(trials=2)
     search = Search(journal, SPACE, protocol, 0)
@@ -203,7 +203,7 @@ def test_trial_fails_by_the_first_flaw_of_its_own_folds(journal):
     assert [trial.user_attrs for trial in search._study.trials] == [{}, {FLAW: "first flaw"}]
 
 
-def test_diverged_fold_spoils_only_its_own_trial(journal):
+def test_diverged_fold_fails_only_its_own_trial(journal):
     protocol = Protocol(trials=3)
     search = Search(journal, SPACE, protocol, 0)
     for due in rounds([search], protocol):
@@ -212,12 +212,12 @@ def test_diverged_fold_spoils_only_its_own_trial(journal):
 
 
 @SAMPLERS
-def test_study_without_a_journal_ends_the_same(undisturbed, sampler):
+def test_study_without_a_file_gives_the_same_result(undisturbed, sampler):
     assert run(None, sampler) == undisturbed[sampler][0]
 
 
 @SAMPLERS
-def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampler):
+def test_studies_run_together_equal_studies_run_alone(undisturbed, journal, sampler):
     protocol = Protocol(trials=TRIALS, sampler=sampler)
     searches = [Search(journal.with_name(str(seed)), SPACE, protocol, seed) for seed in (0, 1, 2)]
     together = []
@@ -230,7 +230,7 @@ def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampl
     assert len({search.best().score for search in searches}) == 3
 
 
-def test_resumed_studies_of_a_job_advance_together(undisturbed, journal):
+def test_resumed_studies_of_a_job_train_in_common_rounds(undisturbed, journal):
     with pytest.raises(Crash):
         run(journal, "tpe", Objective(crash_in_round=2))
     protocol = Protocol(trials=TRIALS, sampler="tpe")

@@ -34,7 +34,7 @@ def cluster_of(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_workers", "fewest"), [(2, LEAST_JOBS), (400, 400), (3000, 3000)])
-def test_every_worker_of_a_cluster_can_have_a_job(cluster_of, n_workers, fewest):
+def test_cluster_runs_at_least_one_job_per_worker(cluster_of, n_workers, fewest):
     cluster = cluster_of(n_workers)
     try:
         assert len(cluster.workers) == n_workers

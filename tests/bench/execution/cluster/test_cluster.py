@@ -53,7 +53,7 @@ def team(client, todo: list[Job]) -> DaskBackend:
     return DaskBackend(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
 
 
-def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines, invoke, tmp_path):
+def test_two_cluster_workers_give_the_local_results(machines, invoke, tmp_path):
     cluster = machines.cluster_of(2)
     workers = cluster.workers
     there = machines.run("--out", tmp_path / "there", "--cluster", cluster.address)
@@ -79,7 +79,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines,
     assert not list(machines.folder.rglob("lockstep-bench-*/"))
 
 
-def test_missing_needs_of_workers_are_reported_before_any_work(machines):
+def test_missing_requirements_of_workers_are_reported_before_running(machines):
     address = machines.cluster_of(2).address
     cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
     with connected(address, Tls()) as client, pytest.raises(InvalidRequest) as refusal:
@@ -113,7 +113,7 @@ def test_jobs_of_a_killed_worker_are_retried_on_another(machines, tmp_path):
 
 
 @pytest.mark.slow
-def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines, tmp_path):
+def test_fits_end_with_run_driver_or_scheduler(machines, tmp_path):
     cluster = machines.cluster_of(1)
     address, (scheduler, worker) = cluster
     hung, todo = machines.folder / "site" / "hung", jobs(tmp_path, "map", "hang-once")
@@ -149,7 +149,7 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines, tmp_path)
 
 
 @pytest.mark.slow
-def test_other_code_is_refused_with_the_host_and_the_remedy(machines, invoke, tmp_path):
+def test_cluster_workers_with_different_code_are_refused(machines, invoke, tmp_path):
     other = tmp_path / "other"
     for package in ("lockstep_bench", "bench", "methods", "datasets"):
         shutil.copytree(ROOT / package, other / package, symlinks=True)

@@ -28,16 +28,16 @@ pytestmark = pytest.mark.xdist_group("cluster")
         "tcp://h:²",
     ],
 )
-def test_an_address_has_a_protocol_a_host_and_a_port(address):
+def test_cluster_address_needs_protocol_host_and_port(address):
     with pytest.raises(InvalidRequest, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):
         check(address, Tls())
 
 
-def test_an_address_of_ipv6_is_one():
+def test_ipv6_cluster_address_is_accepted():
     check("tcp://[::1]:8786", Tls())
 
 
-def test_files_of_tls_are_there_all_of_them_and_used(tmp_path):
+def test_missing_or_unused_tls_files_are_refused(tmp_path):
     ca, cert = tmp_path / "ca.pem", tmp_path / "cert.pem"
     with pytest.raises(InvalidRequest, match=r"--tls-cert .*cert.pem cannot be read: No such file"):
         check("tls://host:1", Tls(cert=cert))
@@ -75,7 +75,7 @@ def test_missing_scheduler_is_reported(monkeypatch):
         pass
 
 
-def test_dropped_packets_are_no_scheduler(firewall, monkeypatch):
+def test_scheduler_address_dropping_packets_is_reported(firewall, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 1)
     nobody = f"tcp://127.0.0.1:{firewall}"
     refused = pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody} within 1 seconds")
@@ -84,7 +84,7 @@ def test_dropped_packets_are_no_scheduler(firewall, monkeypatch):
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 64, b""])
-def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
+def test_server_that_is_no_dask_scheduler_is_refused(greeting, monkeypatch):
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 2)
 
     class Other(socketserver.BaseRequestHandler):

@@ -13,7 +13,7 @@ from lockstep_bench.bench.execution.cluster.identity import identity
 from lockstep_bench.bench.execution.cluster.remote import Needs
 
 
-def test_equal_identities_have_no_difference():
+def test_equal_code_and_versions_report_no_difference():
     mine = identity()
     assert mine.differs(mine) is None
     assert mine.differs(replace(mine, host="elsewhere", gpus="3")) is None
@@ -29,12 +29,12 @@ def test_equal_identities_have_no_difference():
         ("stale", True, "changed after it had been started"),
     ],
 )
-def test_different_code_is_detected(field, value, said):
+def test_different_code_on_a_worker_is_detected(field, value, said):
     mine = identity()
     assert re.search(said, replace(mine, **{field: value}).differs(mine))
 
 
-def test_sources_change_with_a_files_name_or_content_and_nothing_else(tmp_path, monkeypatch):
+def test_code_checksum_depends_on_file_names_and_contents(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "folder_of", lambda package: tmp_path / package)
     file = tmp_path / "bench" / "a.py"
     file.parent.mkdir()
@@ -48,7 +48,7 @@ def test_sources_change_with_a_files_name_or_content_and_nothing_else(tmp_path, 
     assert len({before, changed, module.sources()}) == 3
 
 
-def test_worker_without_the_package_is_reported(tmp_path):
+def test_cluster_worker_without_the_package_is_reported(tmp_path):
     asking = tmp_path / "asking"
     asking.write_bytes(cloudpickle.dumps(module.question(Needs((), ()), identity())))
     code = "import asyncio, sys, cloudpickle; sys.modules['lockstep_bench'] = None; "

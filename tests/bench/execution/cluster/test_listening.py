@@ -50,7 +50,7 @@ def test_documented_cluster_listens_on_loopback_only(machines):
     ("address", "warned"),
     [("tcp://node-1:1", True), ("tls://node-1:1", False), ("tcp://127.0.0.1:1", False), ("tcp://[::1]:1", False)],
 )
-def test_cluster_elsewhere_without_tls_is_warned_of(address, warned, monkeypatch):
+def test_remote_cluster_without_tls_gives_a_warning(address, warned, monkeypatch):
     def connected(*_):
         raise InvalidRequest("nobody")
 

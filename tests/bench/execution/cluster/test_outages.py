@@ -93,7 +93,7 @@ def ended(run):
     return run.returncode, output + errors
 
 
-def test_run_survives_loss_of_all_workers(machines):
+def test_run_continues_after_losing_all_cluster_workers(machines):
     address = machines.scheduler()
     workers = [machines.worker(address) for _ in range(2)]
     run = begin(machines, address)
@@ -107,7 +107,7 @@ def test_run_survives_loss_of_all_workers(machines):
 
 
 @pytest.mark.parametrize("outage", ["scheduler", "network"])
-def test_run_ends_and_resumes_after_outage(machines, wire, outage):
+def test_run_ends_and_resumes_after_scheduler_outage(machines, wire, outage):
     address = machines.scheduler()
     for _ in range(2):
         machines.worker(address)
@@ -134,7 +134,7 @@ def test_run_ends_and_resumes_after_outage(machines, wire, outage):
 
 
 @pytest.mark.parametrize("stopped", ["scheduler", "worker"])
-def test_a_signal_ends_a_run_beside_a_stopped_process(machines, stopped):
+def test_signal_ends_a_run_despite_a_suspended_process(machines, stopped):
     address = machines.scheduler()
     workers = [machines.worker(address) for _ in range(2)]
     run = begin(machines, address)
@@ -149,7 +149,7 @@ def test_a_signal_ends_a_run_beside_a_stopped_process(machines, stopped):
     machines.eventually(lambda: not any(machines.fits(worker) for worker in workers))
 
 
-def test_silent_scheduler_is_out_of_reach(machines, wire, monkeypatch):
+def test_silent_scheduler_counts_as_unreachable(machines, wire, monkeypatch):
     monkeypatch.setattr(backend, "SILENT_SECONDS", 5.0)
     monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 10)
     address = machines.scheduler()

@@ -15,13 +15,13 @@ def point(size: int = 15, value: float = 255) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"])
-def test_a_blur_leaves_an_even_image_alone(name):
+def test_blurs_do_not_change_a_constant_image(name):
     even = np.full((2, 3, 32, 32), 77, np.uint8)
     for severity in SHIFTS[name].severities:
         np.testing.assert_array_equal(SHIFTS[name].apply(even, severity, 0), even)
 
 
-def test_blur_kernel_of_a_small_disk_is_soft():
+def test_small_defocus_kernel_is_a_smoothed_disk():
     """Radius 0.5 holds one pixel; the Gaussian of sd 0.6 has the weights 1 and w = exp(-1 / 0.72) along an axis."""
     w = np.exp(-1 / 0.72)
     line = np.array([w, 1, w]) / (1 + 2 * w)
@@ -29,14 +29,14 @@ def test_blur_kernel_of_a_small_disk_is_soft():
     np.testing.assert_allclose(found, 255 * np.outer(line, line), atol=0.51)
 
 
-def test_a_disk_of_radius_one_and_a_half_is_nine_pixels():
+def test_disk_kernel_of_radius_1_5_has_nine_pixels():
     """The disk's edge is blurred with a standard deviation of 0.1 pixels, so exp(-50) leaks into the next pixel."""
     found = SHIFTS["defocus_blur"].apply(point(), 5, 0)
     np.testing.assert_array_equal(found[0, 0, 6:9, 6:9], np.full((3, 3), round(255 / 9)))
     assert found.sum() == 9 * 28
 
 
-def test_glass_takes_pixels_from_above_and_from_the_left():
+def test_glass_blur_takes_pixels_from_above_and_left():
     """Every pixel has a colour of its own; without blur each found one is among its four candidates, equally often."""
     images = np.arange(256, dtype=np.uint8).reshape(1, 1, 16, 16).repeat(500, 0)
     found = SHIFTS["glass_blur"].apply(images, 1, 0)[:, 0]
@@ -48,7 +48,7 @@ def test_glass_takes_pixels_from_above_and_from_the_left():
 
 
 @pytest.mark.parametrize(("angle", "step"), [(0, (0, -1)), (90, (-1, 0)), (45, (-1, -1)), (-90, (1, 0))])
-def test_a_point_is_smeared_into_half_a_gaussian_along_a_line(angle, step):
+def test_motion_blur_smears_a_point_into_half_gaussian(angle, step):
     """sum_i w_i x(p + i d): light from the middle reaches p = middle - i d."""
     found = smeared(point(15, 1.0), 3, 1.5, np.array([angle]))[0, 0]
     weights = np.exp(-(np.arange(7) ** 2) / 4.5)
@@ -59,7 +59,7 @@ def test_a_point_is_smeared_into_half_a_gaussian_along_a_line(angle, step):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_smear_takes_the_nearest_pixel_for_those_outside():
+def test_motion_blur_pads_with_the_nearest_pixel():
     ramp = np.arange(10, dtype=np.float32).reshape(1, 1, 1, 10).repeat(3, 2)
     found = smeared(ramp, 1, 1.0, np.zeros(1))
     weights = np.exp(-np.array([0, 1, 4]) / 2)
@@ -69,7 +69,7 @@ def test_a_smear_takes_the_nearest_pixel_for_those_outside():
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.05, 1.25, 2.25])
-def test_zooming_is_scipys_of_the_middle(factor):
+def test_zoom_equals_scipys_zoom_of_the_centre(factor):
     image = np.random.default_rng(0).uniform(size=(28, 32))
     kept = [-(-size // factor) for size in image.shape]
     start = [int((size - part) // 2) for size, part in zip(image.shape, kept, strict=True)]

@@ -10,13 +10,13 @@ from lockstep_bench.datasets.images.shifts import SHIFTS
 from lockstep_bench.datasets.images.shifts.digital import elastic_transform
 
 
-def test_contrast_shrinks_towards_each_channels_mean():
+def test_contrast_shift_shrinks_pixels_towards_channel_means():
     image = np.array([[0, 100, 200, 100], [50, 50, 50, 90]], np.uint8).reshape(1, 2, 2, 2)
     found = SHIFTS["contrast"].apply(image, 2, 0).reshape(2, 4)
     assert found.tolist() == [[50, 100, 150, 100], [55, 55, 55, 75]]
 
 
-def test_pixelate_takes_the_mean_of_boxes():
+def test_pixelate_averages_over_boxes():
     """Four pixels to int(4 * 0.65) = 2: boxes of two by two."""
     image = np.arange(0, 160, 10, dtype=np.uint8).reshape(1, 1, 4, 4)
     boxes = [[25, 25, 45, 45], [25, 25, 45, 45], [105, 105, 125, 125], [105, 105, 125, 125]]
@@ -25,7 +25,7 @@ def test_pixelate_takes_the_mean_of_boxes():
     assert (SHIFTS["pixelate"].apply(colour, 5, 0)[0] - boxes).max((1, 2)).tolist() == [0, 0, 1]
 
 
-def test_jpeg_is_what_a_file_of_that_quality_holds(pictures):
+def test_jpeg_shift_equals_a_decoded_jpeg_file(pictures):
     for channels, mode in ((1, "L"), (3, "RGB")):
         image = pictures(1, channels, 28, 32)
         file = BytesIO()
@@ -48,12 +48,12 @@ class JobProgress:
 STILL = np.zeros((3, 2)), np.zeros((2, 20, 24))
 
 
-def test_warp_without_displacement_keeps_the_image(pictures):
+def test_elastic_warp_without_displacement_keeps_the_image(pictures):
     images = pictures(1, 3, 20, 24) / np.float32(255)
     np.testing.assert_allclose(elastic_transform(images, (0.1, 0.05, 0.1), [JobProgress(*STILL)]), images, atol=1e-6)
 
 
-def test_equal_displacements_translate_the_image(pictures):
+def test_elastic_warp_with_equal_displacements_translates_the_image(pictures):
     """The image moves 0.1 * 20 = 2 rows down and 1 column left; the mirror image about the edge fills the gap."""
     images = pictures(1, 1, 20, 24) / np.float32(255)
     moves = np.tile([1.0, -0.5], (3, 1))
@@ -62,7 +62,7 @@ def test_equal_displacements_translate_the_image(pictures):
     np.testing.assert_allclose(found[1, :-1], images[0, 0, 1, 1:], atol=1e-6)
 
 
-def test_a_point_that_moves_takes_its_pixel_along():
+def test_elastic_warp_moves_a_displaced_pixel():
     """The lower right of the three points, (16, 16) of a side of 20, moves by (1, -2); the others stay."""
     image = np.zeros((1, 1, 20, 20), np.float32)
     image[0, 0, 16, 16] = image[0, 0, 4, 4] = 1
@@ -73,7 +73,7 @@ def test_a_point_that_moves_takes_its_pixel_along():
     assert found[4, 4] == pytest.approx(1, abs=1e-6)
 
 
-def test_an_even_displacement_moves_the_image_by_parts_of_a_pixel(pictures):
+def test_elastic_warp_interpolates_fractional_displacements(pictures):
     """0.05 * 20 rows times 1/2, and columns times 1/4: the smoothing leaves a constant as it is."""
     images = pictures(1, 1, 20, 24) / np.float32(255)
     field = np.stack([np.full((20, 24), 0.5), np.full((20, 24), 0.25)])

@@ -36,14 +36,14 @@ def test_shift_of_an_image_is_independent_of_its_batch(one, pictures, monkeypatc
     np.testing.assert_array_equal(one.apply(images, one.severities[2], 5), whole)
 
 
-def test_the_images_given_are_left_as_they_are(one, pictures):
+def test_shifts_do_not_modify_their_input(one, pictures):
     images = pictures(2, 3, 32, 32)
     before = images.copy()
     one.apply(images, one.severities[-1], 0)
     np.testing.assert_array_equal(images, before)
 
 
-def test_severity_takes_images_farther_away(one, pictures):
+def test_higher_severity_changes_images_more(one, pictures):
     y, x = np.mgrid[-1:1:28j, -1:1:28j]
     channels = 3 if one.name == "saturate" else 1
     images = (pictures(20, channels, 28, 28) * np.exp(-4 * (x**2 + y**2))).astype(
@@ -56,25 +56,25 @@ def test_severity_takes_images_farther_away(one, pictures):
 
 
 @pytest.mark.parametrize("name", ["gaussian_noise", "shot_noise", "impulse_noise", "glass_blur", "snow", "fog"])
-def test_rows_and_seeds_have_their_own_random_numbers(name, pictures):
+def test_shift_noise_differs_by_image_and_seed(name, pictures):
     same = np.repeat(pictures(1, 1, 28, 28), 2, axis=0)
     first, second = SHIFTS[name].apply(same, 5, 0)
     assert (first != second).any()
     assert (SHIFTS[name].apply(same, 5, 1)[0] != first).any()
 
 
-def test_benchmark_has_fourteen_corruptions_at_five_severities():
+def test_there_are_fourteen_corruptions_at_five_severities():
     corruptions = [each for each in SHIFTS.values() if each.family == "corruption"]
     assert len(corruptions) == 14
     assert {each.severities for each in corruptions} == {(1, 2, 3, 4, 5)}
 
 
-def test_extra_corruptions_are_three():
+def test_there_are_three_extra_corruptions():
     extra = {each.name for each in SHIFTS.values() if each.family == "extra corruption"}
     assert extra == {"speckle_noise", "gaussian_blur", "saturate"}
 
 
-def test_families_are_those_of_the_schema():
+def test_shift_families_equal_those_of_the_schema():
     assert {each.family for each in SHIFTS.values()} == SHIFT_FAMILIES.keys()
 
 
@@ -87,7 +87,7 @@ def test_families_are_those_of_the_schema():
         (np.zeros((1, 1, 8, 8), np.uint8), 1, np.arange(2), r"1 images need as many rows, got shape \(2,\)"),
     ],
 )
-def test_invalid_inputs_of_shifts_are_refused(images, severity, rows, message):
+def test_invalid_shift_inputs_are_refused(images, severity, rows, message):
     with pytest.raises(ValueError, match=message):
         SHIFTS["fog"].apply(images, severity, 0, rows)
 

@@ -11,7 +11,7 @@ from lockstep_bench.datasets.images.shifts.weather import plasma
 COLOURS = np.array([[10, 20, 40], [255, 0, 0], [128, 128, 128], [0, 0, 0], [250, 240, 3]], np.uint8)
 
 
-def test_brightness_raises_the_value_and_keeps_hue_and_saturation():
+def test_brightness_changes_hsv_value_only():
     image = COLOURS.T.reshape(1, 3, 1, 5)
     found = SHIFTS["brightness"].apply(image, 5, 0)[0, :, 0].T
     for before, after in zip(COLOURS / 255, found, strict=True):
@@ -20,19 +20,19 @@ def test_brightness_raises_the_value_and_keeps_hue_and_saturation():
         np.testing.assert_allclose(after, expected, atol=0.51)
 
 
-def test_brightness_adds_a_constant_to_grey():
+def test_brightness_adds_a_constant_to_grey_images():
     image = np.array([0, 100, 200, 255], np.uint8).reshape(1, 1, 2, 2)
     assert SHIFTS["brightness"].apply(image, 4, 0).ravel().tolist() == [51, 151, 251, 255]
 
 
-def test_the_plasma_of_two_by_two_by_hand():
+def test_plasma_fractal_equals_hand_computation():
     """Middle a = w11; sides (0 + 0 + a + a) / 4 + w, where the torus shows each neighbour twice; then 0 to 1."""
     wobble = np.array([[[9.0, 0.2], [-0.4, 0.6]]])
     heights = np.array([[0, 0.3 + 0.2], [0.3 - 0.4, 0.6]])
     np.testing.assert_allclose(plasma(wobble, 3)[0], (heights + 0.1) / 0.7, atol=1e-12)
 
 
-def test_the_plasmas_wobble_falls_by_the_square_of_the_decay():
+def test_plasma_variance_falls_by_squared_decay_per_level():
     """On a grid of size 4 whose middle wobbles by a, sides get a / 2, and quarters' middles (a + 2 a / 2) / 4."""
     wobble = np.zeros((1, 4, 4))
     wobble[0, 2, 2] = 1.0
@@ -45,7 +45,7 @@ def test_the_plasmas_wobble_falls_by_the_square_of_the_decay():
     assert plasma(wobble, 3)[0, 1, 1] == pytest.approx(0.5 + 0.1)
 
 
-def test_fog_over_an_even_image_is_the_plasma_itself():
+def test_fog_on_a_constant_image_is_the_plasma():
     """x = 1/5 everywhere, density 0.2: (1/5 + 0.2 f) (1/5) / (2/5) = 0.1 + 0.1 f with f from 0 to 1."""
     found = SHIFTS["fog"].apply(np.full((4, 3, 32, 32), 51, np.uint8), 1, 0)
     np.testing.assert_allclose(found.min((1, 2, 3)), 25.5, atol=0.51)
@@ -57,7 +57,7 @@ def test_fog_leaves_black_images_black():
     assert not SHIFTS["fog"].apply(np.zeros((1, 1, 28, 28), np.uint8), 5, 0).any()
 
 
-def test_snow_pales_colours_and_falls_from_both_sides():
+def test_snow_lightens_and_is_symmetric_under_half_turn():
     """Black is paled to (1 - 0.8) 0.5 = 25.5 grey levels at severity 5; flakes are symmetric under half a turn."""
     found = SHIFTS["snow"].apply(np.zeros((3, 3, 32, 32), np.uint8), 5, 0)
     assert found.min() in (25, 26)
@@ -65,7 +65,7 @@ def test_snow_pales_colours_and_falls_from_both_sides():
     assert (found > 60).mean() > 0.05
 
 
-def test_snow_whitens_towards_luma_grey():
+def test_snow_lightens_colours_towards_grey():
     """Pure green at severity 1, between flakes: 0.95 x + 0.05 max(x, 1.5 * 0.587 + 0.5), which is above 1."""
     green = np.zeros((1, 3, 32, 32), np.uint8)
     green[:, 1] = 255
@@ -74,7 +74,7 @@ def test_snow_whitens_towards_luma_grey():
 
 
 @pytest.mark.parametrize(("severity", "factor", "more"), [(2, 0.1, 0.0), (4, 2.0, 0.1)])
-def test_saturate_changes_only_the_saturation(severity, factor, more):
+def test_saturate_changes_only_hsv_saturation(severity, factor, more):
     image = COLOURS.T.reshape(1, 3, 1, 5)
     changed = SHIFTS["saturate"].apply(image, severity, 0)[0, :, 0].T
     for before, after in zip(COLOURS / 255, changed, strict=True):

@@ -36,7 +36,7 @@ def section(out):
     return found
 
 
-def test_seconds_are_the_measured_ones_or_else_the_budget(out):
+def test_plotted_seconds_are_measured_or_the_budget(out):
     site = Site(read_results(out))
     points = measured(site, site.budgeted[0], "nmll").set_index(["budget", "dataset", "method"])
     assert points.loc[(10, "yacht", "vifa"), "seconds"] == pytest.approx(8.0)
@@ -44,19 +44,19 @@ def test_seconds_are_the_measured_ones_or_else_the_budget(out):
     assert points.loc[(1, "boston", "map"), "score"] == pytest.approx(2.01)
 
 
-def test_differences_to_the_reference_are_those_of_each_budget(section):
+def test_differences_are_to_the_reference_at_equal_budget(section):
     found = {seconds: section.standing(seconds, "vifa").change.difference for seconds in (1, 10)}
     assert found == pytest.approx({1: -0.101, 10: -0.505})
     assert section.spent == pytest.approx({(1, "vifa"): 0.8, (10, "vifa"): 8.0})
 
 
-def test_there_is_a_figure_over_all_sets_and_one_of_each(section):
+def test_figures_cover_each_data_set_and_all_together(section):
     assert len(section.plots) == 1 + len(SETS)
     assert "NMLL less map's" in section.plots[0].caption
     assert "vifa −0.51" in section.plots[0].description or "vifa −0.50" in section.plots[0].description
 
 
-def test_page_is_linked_and_has_the_verdicts(out, tmp_path):
+def test_equal_time_page_is_linked_with_verdicts(out, tmp_path):
     site = Built(leaderboards.build(out, tmp_path / "site"))
     (row,) = (row for row in site["equal-seconds.html"].rows if row.split()[0] == "vifa")
     assert "best −0.10" in row
@@ -65,5 +65,5 @@ def test_page_is_linked_and_has_the_verdicts(out, tmp_path):
     assert "equal-seconds.html" in site["index.html"].links
 
 
-def test_site_without_budgets_has_no_such_page(built):
+def test_site_without_time_budgets_has_no_equal_time_page(built):
     assert "equal-seconds.html" not in built({"nmll": 1.0})

@@ -32,7 +32,7 @@ def rows(combination: tuple[str, str, str], level: float) -> list[dict]:
     ]
 
 
-def test_effects_and_scores_have_the_numbers_of_their_combinations(built):
+def test_factor_page_shows_effects_and_combination_scores(built):
     page = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))["factors.html"]
     shown = [" ".join(row.split()) for row in page.rows]
     assert any(row.startswith("mile 50 · predicted −2") for row in shown)
@@ -42,18 +42,18 @@ def test_effects_and_scores_have_the_numbers_of_their_combinations(built):
     assert not any(row.startswith("vifa") for row in shown)  # of the usual combination alone
 
 
-def test_whole_combinations_are_named_in_tooltips(built):
+def test_tooltips_name_whole_factor_combinations(built):
     site = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))
     assert 'title="mile · 16-16 · predicted, 2 splits"' in site.html["factors.html"]
 
 
 @pytest.mark.parametrize("name", ["index.html", "suite-uci.html"])
-def test_pages_lead_there_where_there_is_a_design(built, name):
+def test_pages_link_to_an_existing_factor_page(built, name):
     site = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))
     assert "factors.html" in site[name].links
 
 
-def test_one_combination_of_network_and_noise_has_no_page(built):
+def test_single_factor_combination_has_no_page(built):
     site = built(*rows(("map", "50", "constant"), 1.0))
     assert "factors.html" not in site
     assert "factors.html" not in site["index.html"].links

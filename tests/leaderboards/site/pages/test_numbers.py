@@ -15,7 +15,7 @@ from lockstep_bench.methods import Card
 from lockstep_bench.shared.schema import CELLS, CLASSIFICATION, LATER, TRAINING
 
 
-def test_ruined_means_show_median_and_farthest_split(built):
+def test_outlier_dominated_means_show_median_and_farthest_split(built):
     nmll = {"map": [2.2, 2.3, 2.31, 2.4, 13.8], "vifa": [2.2, 2.3, 2.31, 2.4, 2.5]}
     rows = [{"method": m, "split": s, "nmll": v} for m, values in nmll.items() for s, v in enumerate(values)]
     site = built(*rows)
@@ -24,7 +24,7 @@ def test_ruined_means_show_median_and_farthest_split(built):
     assert "one split" not in site["method-vifa.html"].words
 
 
-def test_splits_along_features_show_median_and_worst(built):
+def test_gap_and_tail_splits_show_median_and_worst(built):
     values = dict(zip((0, 1, 2, 3, 5), [1.0, 1.1, 1.2, 1.3, 90.0], strict=True))
     of_split = {"suite": "uci-gap", "dataset": "yacht-gap", "method": "mc-dropout"}
     pages = built(*({**of_split, "split": k, "nmll": v, "crps": v / 2} for k, v in {**values, 4: 7.0}.items()))
@@ -41,26 +41,26 @@ def test_splits_along_features_show_median_and_worst(built):
     assert "worst 90.0" in pages["method-mc-dropout.html"].words
 
 
-def test_unfinished_splits_are_counted(built):
+def test_page_counts_unfinished_splits(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
 
 
-def test_further_metrics_are_behind_a_switch(classification_site):
+def test_further_metrics_can_be_expanded(classification_site):
     assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "NMLL", "RMSE", "Tuning + fit, s"] in classification_site["dataset-energy.html"].tables
     assert ["Method", "Coverage 90 %", "Final fit, s"] in classification_site["dataset-energy.html"].tables
 
 
-def test_calibration_error_has_its_interval(classification_site):
+def test_calibration_error_is_shown_with_its_interval(classification_site):
     page = classification_site["dataset-wdbc.html"]
     hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
     assert len(hints) == 2
     assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
 
 
-def test_calibration_error_has_its_expectation_beside_it(built):
+def test_calibration_error_is_shown_with_its_expectation(built):
     """A method with older rows is neither failed nor without its other numbers."""
     row = {"suite": "images", "dataset": "digits", "task": "multiclass", "nmll": 0.3, "accuracy": 0.9, "ece": 0.05}
     later = dict.fromkeys(set(LATER) & set(CLASSIFICATION), 0.02)
@@ -73,7 +73,7 @@ def test_calibration_error_has_its_expectation_beside_it(built):
     assert "because the rows of old are older than these metrics: ECE if calibrated; " in page.words
 
 
-def test_size_counts_classes_and_ood_rows(classification_site):
+def test_data_set_description_counts_classes_and_ood_rows(classification_site):
     words = classification_site.index.words
     assert "64 features, 5 classes, 896 out-of-distribution rows" in words
     assert "30 features, 2 classes" in words
@@ -89,7 +89,7 @@ def test_suite_rows_are_sorted_by_mean_rank(classification_site):
     assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
 
 
-def test_number_links_to_its_cell_details(built, row):
+def test_each_number_links_to_its_runs_details(built, row):
     changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
     changes["execution"] = "native"
     page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
@@ -110,7 +110,7 @@ def test_number_links_to_its_cell_details(built, row):
         assert said in page.words
 
 
-def test_cell_details_have_the_reference_posteriors_noise(built):
+def test_run_details_show_sampling_noise_of_reference_posterior(built):
     noise = [json.dumps({"kind": "nuts", "r_hat": 1.001, "rel_cov_noise": value}) for value in (0.12, 0.15)]
     rows = [{"split": split, "nmll": 1.0, "rel_cov": 0.3, "reference": text} for split, text in enumerate(noise)]
     words = built(*rows)["dataset-energy.html"].words
@@ -118,7 +118,7 @@ def test_cell_details_have_the_reference_posteriors_noise(built):
     assert "the reference's own sampling noise makes 0.1200 to 0.1500" in words
 
 
-def test_many_methods_take_one_line_each(built):
+def test_large_tables_use_one_line_per_method(built):
     """Medians are in tooltips, and splits are counted once and where they differ."""
     rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(5)]
     rows[6] |= {"status": "failed", "nmll": None}
@@ -131,7 +131,7 @@ def test_many_methods_take_one_line_each(built):
     assert "median 1.0" not in words
 
 
-def test_methods_with_fewer_splits_have_a_table_of_their_own(built):
+def test_methods_with_fewer_splits_get_a_separate_table(built):
     """Marks and means of both tables rest on the same splits: ten of the first three methods, two of the others."""
     rng = np.random.default_rng(0)
     levels = {"map": 1.0, "swag": 1.0, "slang": 5.0, "vifa": 0.5, "constant": 9.0}
@@ -157,7 +157,7 @@ def test_methods_with_fewer_splits_have_a_table_of_their_own(built):
         assert sentence in page.words
 
 
-def test_cost_is_tuning_and_final_fit(built):
+def test_displayed_cost_is_tuning_plus_final_fit(built):
     """The parts are in the tooltip and in the details."""
     row = {"nmll": 1.0, "exclusive": True, "tune_seconds": 2.69, "fit_seconds": 0.112}
     site = built(row, row | {"method": "fixed", "tune_seconds": None})
@@ -174,12 +174,12 @@ def test_cost_is_tuning_and_final_fit(built):
     assert "2.80" in page.words
 
 
-def test_missing_figures_are_explained(built):
+def test_page_explains_missing_figures(built):
     words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
     assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
 
 
-def test_methods_that_did_not_pass_their_check_are_marked(built):
+def test_methods_failing_conformance_checks_are_marked(built):
     outcomes = {"passes": "passed", "fails": "failed", "unknown": "not checked", "vifa": None}
     site = built(*({"method": name, "nmll": 1.0, "checked": outcome} for name, outcome in outcomes.items()))
     words = site["dataset-energy.html"].words
@@ -189,7 +189,7 @@ def test_methods_that_did_not_pass_their_check_are_marked(built):
     assert all("methods check" not in site[f"method-{name}.html"].words for name in ("passes", "vifa"))
 
 
-def test_formula_of_an_outside_method_is_that_of_its_docstring(built, monkeypatch):
+def test_third_party_formula_is_taken_from_the_docstring(built, monkeypatch):
     described = Card("theirs", "Theirs", idea="They do it.", formula_text="a + b,\n  c")
     monkeypatch.setattr(content, "card", lambda name: described)
     site = built({"method": "theirs", "nmll": 1.0})
@@ -198,7 +198,7 @@ def test_formula_of_an_outside_method_is_that_of_its_docstring(built, monkeypatc
 
 
 @pytest.mark.slow
-def test_pages_of_large_sites_stay_small(row, tmp_path):
+def test_pages_of_large_sites_stay_small_in_bytes(row, tmp_path):
     """33 methods, 16 data sets, 20 splits, in one file as `publish` writes them."""
     rng = np.random.default_rng(0)
     rows = [
@@ -218,7 +218,7 @@ def test_pages_of_large_sites_stay_small(row, tmp_path):
     assert max(sizes.values()) < 2_000_000, sizes
 
 
-def test_method_page_shows_recorded_training(folder, tmp_path):
+def test_method_page_shows_recorded_training_curves(folder, tmp_path):
     out = folder({"nmll": 2.0})
     path = out / "training" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split00-seed0.parquet"
     path.parent.mkdir(parents=True)

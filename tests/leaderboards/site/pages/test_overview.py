@@ -49,22 +49,22 @@ def test_overview_prefers_equal_budget_among_similar_presets(made):
     assert (found.preset, found.why) == ("paper", "The suite and preset with most results")
 
 
-def test_quick_preset_is_the_last_choice(made):
+def test_overview_shows_the_quick_preset_last(made):
     quick = run(8, 9, preset="quick", protocol_hash="bbbbbbbb")
     assert made([*run(), *quick]).preset == "paper"
     assert made([*run(3), *quick]).preset == "quick"
 
 
 @pytest.mark.parametrize(("n_datasets", "n_splits"), [(3, 9), (9, 1)])
-def test_few_data_sets_or_splits_give_none(made, n_datasets, n_splits):
+def test_few_data_sets_or_splits_give_no_overview(made, n_datasets, n_splits):
     assert made(run(n_datasets, n_splits)) is None
 
 
-def test_two_methods_give_none(made):
+def test_two_methods_give_no_overview(made):
     assert made(without("bad", run())) is None
 
 
-def test_description_states_values_of_the_figure(made):
+def test_overview_description_states_the_figures_values(made):
     found = made(run())
     assert found.plot.description.startswith("Mean ranks by NMLL over 6 data sets, 3 splits each, the best first: ")
     assert found.plot.description.endswith("The best, or could be the best: map, vifa.")
@@ -72,18 +72,18 @@ def test_description_states_values_of_the_figure(made):
     assert re.findall('<circle class="(ahead|behind)"', found.plot.svg) == ["ahead", "ahead", "behind"] * 2
 
 
-def test_ranking_without_reference_has_no_differences(made):
+def test_overview_without_reference_has_no_differences(made):
     rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
     found = made(rows)
     assert found.plot.svg.count('class="field"') == 1
     assert "difference to" not in found.plot.svg
 
 
-def test_differing_numbers_of_splits_are_stated(made):
+def test_overview_states_differing_numbers_of_splits(made):
     rows = [row for row in run(6, 4) if row["dataset"] != "set-0" or row["split"] < 2]
     assert made(rows).evidence == "6 data sets, 2 to 4 splits each"
 
 
-def test_variants_with_fewer_splits_do_not_change_the_stated_number(made):
+def test_stated_number_of_splits_ignores_variants(made):
     few = [row | {"method": name} for name in ("vifa-k1", "vifa-k2") for row in run(6, 2) if row["method"] == "vifa"]
     assert made([*run(6, 4), *few]).evidence == "6 data sets, 4 splits each"

@@ -25,7 +25,7 @@ def test_each_suite_dataset_and_method_has_a_page(small_site):
     }
 
 
-def test_pages_state_facts_of_a_small_run(small_site):
+def test_pages_state_the_facts_of_a_small_run(small_site):
     for page, said in (
         ("index.html", "30 trials, drawn by random search, 5-fold cross-validation"),
         ("index.html", "0123456789ab"),
@@ -65,7 +65,7 @@ def test_links_resolve_and_ids_are_unique(small_site):
             assert not fragment or fragment in small_site[target or name].ids, (name, link)
 
 
-def test_the_index_of_a_run_counts_cells_and_reloads(shared_folder, small_run, tmp_path):
+def test_index_of_a_running_benchmark_counts_and_reloads(shared_folder, small_run, tmp_path):
     results = shared_folder(*small_run)
     index = leaderboards.build(results, tmp_path, running=(37, 214)).read_text()
     assert "Running: 37 of 214 cells were finished at " in index
@@ -75,7 +75,7 @@ def test_the_index_of_a_run_counts_cells_and_reloads(shared_folder, small_run, t
     assert "refresh" not in done
 
 
-def test_every_page_is_reached_from_the_index(small_site):
+def test_every_page_is_reachable_from_the_index(small_site):
     reached, new = set(), {"index.html"}
     while new:
         reached |= new
@@ -83,7 +83,7 @@ def test_every_page_is_reached_from_the_index(small_site):
     assert reached == set(small_site)
 
 
-def test_pages_load_nothing_and_forbid_other_scripts(small_site):
+def test_pages_load_nothing_and_forbid_foreign_scripts(small_site):
     """Style and script are inline, and the policy names them by hash. No element has a style or handler attribute."""
     for name, html in small_site.html.items():
         page = small_site[name]
@@ -100,7 +100,7 @@ def test_pages_load_nothing_and_forbid_other_scripts(small_site):
             assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy
 
 
-def test_headers_have_scopes_and_figures_descriptions(small_site):
+def test_table_headers_and_figures_are_accessible(small_site):
     for page in small_site.values():
         assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
         assert all(attrs["aria-label"] for _, attrs in page.tags if attrs.get("role") == "img")
@@ -124,7 +124,7 @@ HOSTILE = hostile("1")
         (("error", "log"), {"status": "failed"}),
     ],
 )
-def test_hostile_text_is_escaped(built, columns, ending):
+def test_html_in_text_is_escaped(built, columns, ending):
     texts = {name: hostile(name) for name in columns}
     objects = {name: json.dumps({text: text}) for name, text in texts.items() if name in ("protocol", "versions")}
     site = built(ending | texts | objects)
@@ -138,7 +138,7 @@ def test_hostile_text_is_escaped(built, columns, ending):
         assert f"\\u202e{name}" in words, name
 
 
-def test_hostile_hyper_parameters_and_diagnostics_are_escaped(built):
+def test_html_in_hyper_parameters_and_diagnostics_is_escaped(built):
     odd = json.dumps({HOSTILE: 1.5})
     space = json.dumps({HOSTILE: {"name": HOSTILE, "attributes": {"choices": [HOSTILE]}}})
     site = built({"nmll": 1.0, "hparams": odd, "diagnostics": odd, "search_space": space})
@@ -175,7 +175,7 @@ HUGE = 10**400
         },
     ],
 )
-def test_senseless_values_do_not_stop_the_build(built, senseless):
+def test_invalid_values_do_not_stop_the_build(built, senseless):
     stored = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in senseless.items()}
     keys = product(("energy", "yacht"), ("map", "vifa"), (0, 1))
     rows = [{"dataset": dataset, "method": method, "split": split} for dataset, method, split in keys]
@@ -183,7 +183,7 @@ def test_senseless_values_do_not_stop_the_build(built, senseless):
     assert "vifa" in built(*(row | usual | stored for row in rows))["dataset-energy.html"].words
 
 
-def test_hostile_reasons_and_file_names_are_escaped(folder, tmp_path):
+def test_html_in_reasons_and_file_names_is_escaped(folder, tmp_path):
     out = folder({"nmll": 1.0})
     (out / "cells" / "<script>.parquet").write_text("x")
     entry = {"dataset": HOSTILE, "reason": HOSTILE, "remedy": "run `python -m datasets fetch wine`"}
@@ -195,7 +195,7 @@ def test_hostile_reasons_and_file_names_are_escaped(folder, tmp_path):
     assert "cells/<script>.parquet" in Page(html).words
 
 
-def test_skipped_files_are_named(folder, tmp_path):
+def test_page_names_skipped_files(folder, tmp_path):
     out = folder({"nmll": 1.0})
     pq.write_table(pa.table({"x": [1]}), out / "cells" / "strange.parquet")
     page = Page(leaderboards.build(out, tmp_path / "page").read_text(encoding="utf-8"))
@@ -213,7 +213,7 @@ def test_failed_cells_are_listed_on_the_pages(built):
     assert all("RuntimeError: no" in site[name].words for name in ("index.html", "method-vifa.html"))
 
 
-def test_same_results_give_same_bytes(folder, small_run, tmp_path):
+def test_same_results_give_identical_pages(folder, small_run, tmp_path):
     out = folder(*small_run)
     first, second = (leaderboards.build(out, tmp_path / name).parent for name in ("a", "b"))
     names = sorted(path.name for path in first.iterdir())
@@ -221,7 +221,7 @@ def test_same_results_give_same_bytes(folder, small_run, tmp_path):
     assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
 
 
-def test_only_stale_pages_are_removed(folder, tmp_path):
+def test_only_outdated_pages_are_removed(folder, tmp_path):
     out = folder({"nmll": 1.0}, {"nmll": 1.0, "method": "map"})
     site = leaderboards.build(out, tmp_path / "site").parent
     (site / "method-mine.html").write_text("my own notes")
@@ -231,7 +231,7 @@ def test_only_stale_pages_are_removed(folder, tmp_path):
     assert (site / "method-mine.html").read_text() == "my own notes"
 
 
-def test_non_files_in_the_site_are_passed_over(folder, tmp_path):
+def test_folders_pipes_and_links_in_the_site_are_kept(folder, tmp_path):
     out, site = folder({"nmll": 1.0}), tmp_path / "site"
     page = leaderboards.build(out, tmp_path / "elsewhere").rename(tmp_path / "page.html")
     (site / "folder.html").mkdir(parents=True)
@@ -242,7 +242,7 @@ def test_non_files_in_the_site_are_passed_over(folder, tmp_path):
     assert {path.name for path in site.iterdir()} > {"folder.html", "pipe.html", "link.html", "nowhere.html"}
 
 
-def test_link_in_the_place_of_a_page_is_replaced(folder, tmp_path):
+def test_symbolic_link_in_place_of_page_is_replaced(folder, tmp_path):
     site, notes = tmp_path / "site", tmp_path / "notes"
     site.mkdir()
     notes.write_text("three years")
@@ -253,7 +253,7 @@ def test_link_in_the_place_of_a_page_is_replaced(folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["index.html", "dataset-energy.html"])
-def test_folder_in_the_place_of_a_page_leaves_the_old_pages(folder, tmp_path, name):
+def test_failed_build_leaves_the_old_pages(folder, tmp_path, name):
     out = folder({"nmll": 1.0})
     site = leaderboards.build(out, tmp_path / "site").parent
     (site / name).unlink()
@@ -274,7 +274,7 @@ def test_published_and_measured_numbers_share_a_table(built):
     assert "2.13 × 10⁷ ± 2.01 × 10⁷" in page.words
 
 
-def test_joint_likelihood_gets_no_difference(built):
+def test_joint_likelihood_is_not_compared_with_published(built):
     rows = ({"method": "slang", "split": split, "nmll": 1.1 + split / 10} for split in range(3))
     page = built(*rows)["dataset-energy.html"]
     assert "joint predictive / N, not per point" in page.words
@@ -284,7 +284,7 @@ def test_joint_likelihood_gets_no_difference(built):
     assert page.words.count("joint predictive of all test points divided by their number, not per point") == 1
 
 
-def test_published_numbers_without_a_column_give_reasons(built):
+def test_unmatched_published_numbers_are_listed_with_reasons(built):
     rows = ({"suite": "images", "dataset": "cifar10", "method": "map", "split": s, "nmll": 0.4} for s in range(2))
     page = built(*rows)["dataset-cifar10.html"]
     assert "Published numbers that no column holds" in page.words
@@ -307,7 +307,7 @@ def test_modified_presets_state_their_changes(built):
         assert site[page].words.count("The preset with epochs 9 .") == 1
 
 
-def test_quick_preset_comes_last(built):
+def test_quick_preset_is_listed_last(built):
     presets = {"quick": "b" * 8, "tuned": "a" * 8}
     site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))
     for page in ("suite-uci.html", "dataset-energy.html", "method-vifa.html"):

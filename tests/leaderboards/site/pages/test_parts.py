@@ -14,18 +14,18 @@ def part(name: str, size: int) -> parts.PagePart:
     return parts.PagePart("uci", "paper", name, Markup("x" * size))
 
 
-def test_parts_of_a_small_page_stay_in_it():
+def test_small_page_is_not_split():
     small = [part("map", 10), part("vifa", 20)]
     assert parts.placed("dataset-energy.html", small, 0) == small
 
 
-def test_parts_of_a_large_page_fill_further_pages():
+def test_large_page_is_split_into_further_pages():
     half = parts.MOST // 2
     pages = [one.page for one in parts.placed("suite-uci.html", [part(n, half) for n in "abc"], half)]
     assert pages == ["suite-uci~1.html", "suite-uci~1.html", "suite-uci~2.html"]
 
 
-def test_page_lists_failures_up_to_a_size():
+def test_page_lists_a_limited_number_of_failures():
     failures = [Failure("uci", "energy", "map", "paper", "failed", f"split {n}", "gist", "") for n in range(500)]
     assert parts.first_failures(failures) == failures[: parts.MOST_FAILURES]
     long = [failure._replace(error="x" * parts.MOST) for failure in failures]
@@ -39,7 +39,7 @@ def crowded(monkeypatch, folder, small_run, tmp_path):
     return Built(leaderboards.build(folder(*small_run), tmp_path / "site"))
 
 
-def test_further_pages_hold_what_numbers_lead_to(crowded):
+def test_run_details_move_to_further_pages(crowded):
     fragment = addresses.fragment("uci", "paper", "vifa")
     links = {link for link in crowded["dataset-energy.html"].links if link.endswith(f"#{fragment}")}
     (link,) = links
@@ -55,11 +55,11 @@ def numbers(page) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["suite-uci.html", "dataset-energy.html"])
-def test_main_numbers_stay_in_their_pages(crowded, small_site, name):
+def test_main_results_stay_on_the_first_page(crowded, small_site, name):
     assert numbers(crowded[name]) == numbers(small_site[name]) != []
 
 
-def test_every_link_of_a_large_site_leads_somewhere(crowded):
+def test_every_link_of_a_large_site_resolves(crowded):
     for name, page in crowded.items():
         assert len(page.ids) == len(set(page.ids))
         for link in page.links:

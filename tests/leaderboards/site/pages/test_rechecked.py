@@ -10,7 +10,7 @@ from lockstep_bench.leaderboards.data.rechecks import EQUAL, Again, Recheck, wri
 AGREED = Again("uci", "energy", "vifa", "paper", "aaaaaaaa", 0, 0, "nmll", 1.0, 1.0, 0.1, "a-1", "b-1", EQUAL)
 
 
-def test_number_of_an_earlier_engine_is_marked_and_explained(built):
+def test_results_of_an_older_engine_are_marked(built):
     earlier = {"method": "map", "nmll": 1.0, "execution": None}
     page = built({"nmll": 2.0}, earlier)["dataset-energy.html"]
     assert "1.00 § , of an earlier engine" in page.words
@@ -19,7 +19,7 @@ def test_number_of_an_earlier_engine_is_marked_and_explained(built):
     assert page.words.count("§ , of") == 1
 
 
-def test_recheck_takes_the_mark_from_other_code_and_is_named(folder, tmp_path):
+def test_agreeing_recheck_removes_the_old_code_mark(folder, tmp_path):
     days = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 9)]
     old = {"method": "map", "nmll": 1.0, "code_identity": "a-1", "finished_at": days[0]}
     out = folder(old, {"nmll": 2.0, "code_identity": "b-2", "finished_at": days[1]})

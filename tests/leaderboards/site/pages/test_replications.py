@@ -87,7 +87,7 @@ def words(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html.partition("</head>")[2]))
 
 
-def test_page_shows_verdicts_of_numbers_and_claims(pages):
+def test_replication_page_shows_verdicts_of_numbers_and_claims(pages):
     said = words(pages[addresses.REPLICATIONS])
     assert "3 tables and figures of 1 paper: 1 run here, 1 not run yet, 1 out of reach." in said
     assert "differs in 2 of 4" in said  # vifa-lr: published NMLL 2.57, RMSE 3.07
@@ -97,21 +97,21 @@ def test_page_shows_verdicts_of_numbers_and_claims(pages):
     assert "<b>on UCI</b>" not in pages[addresses.REPLICATIONS]
 
 
-def test_claims_are_counted_by_verdict(pages):
+def test_replication_page_counts_claims_by_verdict(pages):
     """On both pages that count claims, the counts of all verdicts add up to the number of claims."""
     for page in (addresses.INDEX, addresses.REPLICATIONS):
         counts = re.search(r"(\d+) claims? without a number: ([^.]*)\.", words(pages[page]))
         assert sum(int(part.split()[0]) for part in counts[2].split(", ")) == int(counts[1])
 
 
-def test_page_says_what_is_missing(pages):
+def test_replication_page_states_missing_results(pages):
     said = words(pages[addresses.REPLICATIONS])
     assert "not complete: 1 of 5; 1 failed (energy only-replicated)" in said
     assert "not run (yacht vifa, yacht vifa-lr, yacht only-replicated)" in said
     assert "boom" in said
 
 
-def test_links_of_the_page_resolve(pages):
+def test_links_of_the_replication_page_resolve(pages):
     for name, html in pages.items():
         targets = [link.partition("#") for link in re.findall(r'href="([^"]*)"', html)]
         assert {page or name for page, _, _ in targets} <= pages.keys()
@@ -120,25 +120,25 @@ def test_links_of_the_page_resolve(pages):
     assert addresses.REPLICATIONS in pages[addresses.INDEX]
 
 
-def test_rows_of_replications_are_on_no_other_page(pages):
+def test_replication_results_appear_on_no_other_page(pages):
     assert addresses.method_page("vifa") in pages
     assert addresses.method_page("vifa-lr") not in pages
     others = [html for name, html in pages.items() if name != addresses.REPLICATIONS]
     assert not any("vifa-table-1" in html or "boom" in html for html in others)
 
 
-def test_replications_alone_make_a_site(site):
+def test_site_can_contain_only_replications(site):
     pages = render(site(*run("vifa", 2.53)))
     assert set(pages) == {addresses.INDEX, addresses.REPLICATIONS}
     assert "No cell" not in words(pages[addresses.INDEX])
 
 
-def test_entries_are_listed_before_they_are_run(site):
+def test_replications_are_listed_before_they_are_run(site):
     said = words(render(site())[addresses.REPLICATIONS])
     assert "0 run here, 2 not run yet, 1 out of reach" in said
 
 
-def test_page_is_left_out_without_entries(site, monkeypatch):
+def test_site_without_replications_omits_their_page(site, monkeypatch):
     monkeypatch.setattr(content, "entries", lambda: ())
     pages = render(site(*run("vifa", 2.4, "paper")))
     assert not any("replications" in name or addresses.REPLICATIONS in html for name, html in pages.items())

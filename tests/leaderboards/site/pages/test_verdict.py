@@ -41,7 +41,7 @@ def column(verdict, title: str) -> dict[str, str]:
     return {line.place.method: line.numbers[place] for line in verdict.lines}
 
 
-def test_one_method_ahead_of_all_is_best(said):
+def test_sentence_names_a_method_ahead_of_all(said):
     first, second = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0})).sentences
     assert first == (
         "By NMLL, over 6 data sets, 4 splits each, `vifa` is the best of 3 methods, one of each family: all others are "
@@ -53,7 +53,7 @@ def test_one_method_ahead_of_all_is_best(said):
     )
 
 
-def test_two_equal_leaders_lead(said):
+def test_sentence_names_two_equal_leaders(said):
     first, _ = said(*run({"vifa": 1.0, "map": 1.0, "swag": 3.0})).sentences
     assert first == (
         "By NMLL, over 6 data sets, 4 splits each, `map` and `vifa` lead 3 methods, one of each family, each "
@@ -69,13 +69,13 @@ def failed(rows: list[dict], method: str) -> list[dict]:
     return rows
 
 
-def test_reference_that_failed_on_one_set_leaves_the_others(said):
+def test_reference_failing_on_one_set_keeps_other_sets(said):
     _, second = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), "map")).sentences
     better, worse = "`vifa` (−1.00 nats over 5 data sets)", "`swag` (+1.00 nats over 5 data sets)"
     assert second.endswith(f"excludes 0 for 2 of 2 (better: {better}; worse: {worse}).")
 
 
-def test_reference_that_failed_on_all_sets_has_no_intervals(said):
+def test_reference_failing_on_all_sets_gives_no_intervals(said):
     rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0})
     for row in rows:
         if (row["method"], row["split"]) == ("map", 0):
@@ -84,14 +84,14 @@ def test_reference_that_failed_on_all_sets_has_no_intervals(said):
     assert second == "There are no intervals of differences to `map`, which has no value on some split."
 
 
-def test_leading_method_with_failures_counts_as_failed(said):
+def test_leading_method_with_failures_gets_verdict_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
     assert first.endswith("is shown to be better than another one; 1 failed on some split.")
     assert second.endswith("excludes 0 for 1 of 3 (better: `vifa` (−1.00 nats over 5 data sets); worse: none).")
 
 
-def test_line_says_what_is_known_beside_a_failure(said):
+def test_row_of_a_failed_method_shows_remaining_results(said):
     """The first row has the difference over the sets without a failure, and says what failed."""
     verdict = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}), "vifa"))
     first, *others = verdict.lines
@@ -101,7 +101,7 @@ def test_line_says_what_is_known_beside_a_failure(said):
     assert {line.failed for line in others} == {""}
 
 
-def test_index_has_one_mean_rank_a_method(built):
+def test_index_shows_one_mean_rank_per_method(built):
     """With variants of a family, pages give the rank among one method of each family and no other."""
     levels = {"vifa": 1.0, "vifa-lr": 1.1, "map": 2.0, "swag": 3.0}
     rows = [row | {"validation_nmll": levels[row["method"]]} for row in run(levels)]
@@ -119,7 +119,7 @@ def test_index_has_one_mean_rank_a_method(built):
     assert "one method of each family, vifa in this one's place" in site["method-vifa-lr.html"].words
 
 
-def test_methods_without_rank_change_no_column(said):
+def test_unranked_methods_do_not_change_the_columns(said):
     rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0, "constant": 5.0})
     for row in rows:
         row |= {"coverage_90": 0.95, "tune_seconds": 1.5, "fit_seconds": 0.5} | {"task": "regression"}
@@ -129,18 +129,18 @@ def test_methods_without_rank_change_no_column(said):
     assert set(column(verdict, "Tuning + fit, s").values()) == {"2.00"}
 
 
-def test_coverage_error_by_chance_is_that_of_simulations():
+def test_chance_coverage_error_matches_simulation():
     cells = pd.DataFrame({"split": [0], "n_train": [900], "n_test": [100]})
     draws = np.random.default_rng(0).binomial(100, 0.9, 200_000) / 100
     assert _by_chance(cells) == pytest.approx(100 * np.abs(draws - 0.9).mean(), rel=0.02)
 
 
 @pytest.mark.parametrize("n_test", [np.nan, 0.0, -5.0])
-def test_coverage_error_by_chance_needs_test_rows(n_test):
+def test_chance_coverage_error_requires_test_rows(n_test):
     assert np.isnan(_by_chance(pd.DataFrame({"split": [0], "n_train": [90.0], "n_test": [n_test]})))
 
 
-def test_equal_methods_are_not_distinguished(said):
+def test_sentence_does_not_distinguish_equal_methods(said):
     rows = [
         row | {"nmll": 1 + 0.1 * ((row["split"] + len(row["method"])) % 4)}
         for row in run({"vifa": 1, "map": 1, "swag": 1})
@@ -161,7 +161,7 @@ def test_verdict_table_of_ten_rows_includes_the_reference(said):
     assert verdict.left_out == 3
 
 
-def test_bars_share_one_axis(said):
+def test_interval_bars_of_a_table_share_one_axis(said):
     verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}))
     middles = [re.search(r'<circle class="\w+" cx="([\d.]+)%', line.bar)[1] for line in verdict.lines]
     left, zero, right = map(float, middles)
@@ -169,7 +169,7 @@ def test_bars_share_one_axis(said):
     assert {re.search(r'class="zero" x1="([\d.]+)%', line.bar)[1] for line in verdict.lines} == {middles[1]}
 
 
-def test_numbers_are_those_of_rows(said):
+def test_verdict_table_numbers_equal_the_results(said):
     rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0})
     for row in rows:
         far = 0.95 if row["dataset"] < "set-3" else 0.83  # 5 and 7 points from 90 %
@@ -201,12 +201,12 @@ def in_gaps(levels: dict[str, float], **changes) -> list[dict]:
     ]
 
 
-def test_gap_column_has_medians_of_its_suite(said):
+def test_gap_column_shows_medians_of_gap_splits(said):
     verdict = said(*plain(), *in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}))
     assert column(verdict, "In gaps") == {"vifa": "+2.00", "map": "0", "swag": "+0.500"}
 
 
-def test_gap_column_prefers_folds_with_gaps(said):
+def test_gap_column_prefers_block_folds(said):
     blocks = in_gaps(
         {"vifa": 4.0, "map": 3.0, "swag": 3.5}, preset="other", protocol='{"epochs": 7, "fold_kind": "block"}'
     )
@@ -217,11 +217,11 @@ def test_gap_column_prefers_folds_with_gaps(said):
 @pytest.mark.parametrize(
     "changes", [{"dataset": "kin8nm-gap"}, {"dataset": "yacht-tail"}, {"protocol": '{"epochs": 9}'}]
 )
-def test_other_rows_or_protocols_have_no_gap_column(said, changes):
+def test_gap_column_needs_matching_data_and_protocol(said, changes):
     gaps = [row | changes for row in in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}) if row["dataset"] == "yacht-gap"]
     assert "In gaps" not in [column.title for column in said(*plain(), *gaps).columns]
 
 
-def test_columns_without_numbers_are_left_out(said):
+def test_empty_columns_are_left_out(said):
     verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}))
     assert [column.title for column in verdict.columns] == ["NMLL rank", "Failed"]

@@ -14,7 +14,7 @@ from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.methods import UNRANKED
 
 
-def test_one_split_is_too_few_for_tests(built):
+def test_single_split_is_not_tested(built):
     of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
     rows = [{"dataset": d, "method": method, "nmll": 1.0} for d, method in of]
     site = built(*rows)
@@ -42,7 +42,7 @@ def ranked_site(shared_folder, tmp_path_factory):
     return Built(leaderboards.build(out, tmp_path_factory.mktemp("ranked"))), read_results(out).cells
 
 
-def test_marks_are_the_verdicts_of_rank(ranked_site):
+def test_page_marks_equal_the_verdicts_of_rank(ranked_site):
     """Every cell with a mark or a class has the verdict of `rank_on_datasets`, and there are no other marks."""
     site, cells = ranked_site
     verdicts = {
@@ -67,7 +67,7 @@ def test_marks_are_the_verdicts_of_rank(ranked_site):
     assert n_marks == 2  # in the legend of the index
 
 
-def test_remarks_stand_beside_numbers_with_a_legend(built):
+def test_remarks_are_printed_beside_numbers_with_legend(built):
     levels = {"constant": 2.0, "map": 2.5, "swag": 1.0, "vifa": 1.5}
     improving = {"vifa": json.dumps({"still_improving": 1.0})}
     site = built(
@@ -93,7 +93,7 @@ def test_remarks_stand_beside_numbers_with_a_legend(built):
 
 
 @pytest.mark.parametrize("name", UNRANKED)
-def test_reference_lines_have_numbers_and_no_rank(built, name):
+def test_baselines_have_numbers_but_no_rank(built, name):
     levels = {name: 0.5, "map": 2.5, "swag": 1.0}
     site = built(
         *(
@@ -111,14 +111,14 @@ def test_reference_lines_have_numbers_and_no_rank(built, name):
     assert swag.split()[1] == "1.0"  # the mean rank
 
 
-def test_figures_colour_the_verdicts_of_rank(ranked_site):
+def test_figure_colours_follow_the_verdicts(ranked_site):
     site, cells = ranked_site
     expected = ["ahead" if row.verdict in AHEAD else "behind" for row in rank(cells, "uci", "paper", "nmll").rows]
     figure = re.search(r'aria-label="Ranks by NMLL.*?</figure>', site.html["suite-uci.html"], re.DOTALL)[0]
     assert re.findall('<circle class="(ahead|behind)"', figure) == expected
 
 
-def test_power_page_agrees_with_rank_on_decided_places(ranked_site):
+def test_power_page_agrees_with_rank_on_decided_ranks(ranked_site):
     """The first number of a row is for its place, the next for the difference over data sets, then on each of them."""
     site, cells = ranked_site
     places = {row.method: row for row in rank(cells, "uci", "paper", "nmll", families=False).rows}

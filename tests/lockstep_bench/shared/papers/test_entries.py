@@ -23,14 +23,14 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def test_entry_has_its_runs_and_command(written):
+def test_replication_entry_defines_runs_and_command(written):
     (entry,) = written(ENTRY + RUN)
     assert (entry.paper, entry.rows, entry.runs[0].methods) == ("A paper", "table-1", ("map", "vifa"))
     assert entry.command == "python run_all.py --suite papers --preset table-1"
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
-def test_each_entry_has_runs_a_test_or_a_reason(entry):
+def test_each_replication_has_runs_a_test_or_reason(entry):
     behind = [bool(entry.runs), bool(entry.same_rows_as), bool(entry.test)]
     assert sum(behind) == 1 or (entry.unavailable and not any(behind))
     assert not entry.same_rows_as or any(each.name == entry.same_rows_as and each.runs for each in entries())
@@ -40,13 +40,13 @@ def test_each_entry_has_runs_a_test_or_a_reason(entry):
 @pytest.mark.parametrize(
     "claim", [claim for entry in entries() for claim in entry.claims], ids=lambda claim: claim.text
 )
-def test_each_claim_compares_with_a_method_or_a_value(claim):
+def test_each_claim_compares_with_method_or_value(claim):
     assert claim.relation in ("below", "above", "within")
     assert bool(claim.right) != (claim.value is not None)
     assert (claim.relation == "within") == (claim.margin is not None)
 
 
-def test_rows_of_an_entry_name_it_as_preset(written):
+def test_replication_results_have_its_name_as_preset(written):
     written(ENTRY + RUN + 'splits = "0-2"\nsettings = { epochs = 7 }\nhparams = ["vifa:lr=0.01"]\n')
     cells = resolve(paper_requests.requests_of("table-1", NOTHING), None, fetch=False).cells
     assert {(cell.suite, cell.preset, cell.method, cell.split) for cell in cells} == {
@@ -55,7 +55,7 @@ def test_rows_of_an_entry_name_it_as_preset(written):
     assert {(cell.protocol.epochs, str(cell.protocol.hparams)) for cell in cells} == {(7, "vifa:lr=0.01")}
 
 
-def test_an_entry_can_be_narrowed_but_not_changed(written):
+def test_replication_can_be_restricted_but_not_changed(written):
     written(ENTRY + RUN)
     narrow = Request("papers", "table-1", ["map"], None, [1], {}, 0)
     (request,) = paper_requests.requests_of("table-1", narrow)
@@ -66,7 +66,7 @@ def test_an_entry_can_be_narrowed_but_not_changed(written):
         paper_requests.requests_of("table-1", Request("papers", "table-1", None, None, None, {"epochs": 2}, 0))
 
 
-def test_all_leaves_out_what_cannot_be_run_here(written):
+def test_all_replications_exclude_those_marked_unavailable(written):
     other = ENTRY.replace("table-1", "table-2") + 'unavailable = "a GPU"\n' + RUN
     third = ENTRY.replace("table-1", "table-3") + 'test = "tests/test_x.py"\n'
     written(ENTRY + RUN + other + third)
@@ -79,11 +79,11 @@ def test_all_leaves_out_what_cannot_be_run_here(written):
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in entries() if entry.runs])
-def test_each_entry_can_be_met(name, tmp_path):
+def test_each_replication_can_be_planned(name, tmp_path):
     resolve(paper_requests.requests_of(name, NOTHING), tmp_path, fetch=False)  # raises InvalidRequest otherwise
 
 
-def test_claims_and_mappings_name_what_is_run():
+def test_claims_and_name_mappings_refer_to_run_methods():
     for entry in entries():
         runs = next((each.runs for each in entries() if each.name == entry.rows), ())
         methods = {method for run in runs for method in run.methods}

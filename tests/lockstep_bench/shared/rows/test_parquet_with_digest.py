@@ -24,16 +24,16 @@ def same(read: pa.Table, written: pa.Table) -> bool:
 
 
 @pytest.mark.parametrize("options", [{}, {"compression": "none", "use_dictionary": False, "write_statistics": False}])
-def test_parquet_with_digest_table_is_read_as_it_was(options):
+def test_parquet_with_digest_is_read_unchanged(options):
     assert same(unsealed(sealed(TABLE, **options)), TABLE)
 
 
-def test_other_programs_read_sealed_files():
+def test_other_programs_can_read_files_with_digest():
     assert same(pq.read_table(pa.BufferReader(sealed(TABLE))), TABLE)
 
 
 @pytest.mark.parametrize("options", [{}, {"store_schema": False}])
-def test_file_that_another_program_wrote_anew_is_read(tmp_path, options):
+def test_file_rewritten_by_another_program_is_read(tmp_path, options):
     """The copy may hold the digest of the file that it was made from."""
     table = TABLE.drop_columns("many")
     pq.write_table(pq.read_table(pa.BufferReader(sealed(table, **options))), tmp_path / "copy.parquet")
@@ -44,14 +44,14 @@ def test_same_table_gives_the_same_bytes():
     assert sealed(TABLE) == sealed(TABLE)
 
 
-def test_file_without_digest_is_read(tmp_path):
+def test_parquet_file_without_digest_is_read(tmp_path):
     table = TABLE.drop_columns("name")
     pq.write_table(table, tmp_path / "old.parquet")
     assert same(unsealed((tmp_path / "old.parquet").read_bytes()), table)
 
 
 @pytest.mark.parametrize("n_flips", [100, pytest.param(1500, marks=pytest.mark.slow)], ids=["few flips", "many flips"])
-def test_flipped_bits_are_refused_or_harmless(tmp_path, result_of, n_flips):
+def test_file_with_flipped_bits_is_refused_or_unchanged(tmp_path, result_of, n_flips):
     results = Results(tmp_path)
     results.write(result_of(CELL, nmll=0.20498, n_test=31, diagnostics='{"a": 1}'))
     path = tmp_path / "cells" / f"{CELL.key}.parquet"
@@ -71,7 +71,7 @@ def test_flipped_bits_are_refused_or_harmless(tmp_path, result_of, n_flips):
     assert refused > 0.9 * n_flips
 
 
-def test_flipped_bits_of_unsealed_files_end_no_command():
+def test_flipped_bits_without_digest_crash_no_command():
     intact, draws = KEPT.read_bytes(), random.Random(0)
     for _ in range(100):
         place, bit = draws.randrange(len(intact)), draws.randrange(8)

@@ -68,12 +68,12 @@ def write(path: Path, rows: list[dict], schema: pa.Schema = CELLS) -> None:
 BOTH = {CELL.key: "ok", OTHER.key: "diverged"}
 
 
-def test_deleted_cell_is_not_finished(out):
+def test_deleted_cell_file_counts_as_unfinished(out):
     file_of(out, CELL).unlink()
     assert CellFiles(out).statuses == {OTHER.key: "diverged"}
 
 
-def test_changed_file_is_read_again(out):
+def test_changed_result_file_is_read_again(out):
     write(file_of(out, CELL), [row_of(CELL, status="failed")])
     assert CellFiles(out).statuses == BOTH | {CELL.key: "failed"}
 
@@ -155,7 +155,7 @@ def odd(path: Path) -> None:
     write(path, [row_of(CELL, status="splendid")])
 
 
-def test_newer_file_is_named_and_left_alone(out):
+def test_file_of_a_newer_version_is_left_alone(out):
     newer(file_of(out, CELL))
     cells = CellFiles(out)
     assert cells.statuses == {OTHER.key: "diverged"}
@@ -188,7 +188,7 @@ def test_newer_file_is_named_and_left_alone(out):
         (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),
     ],
 )
-def test_unreadable_file_is_named_and_put_aside(out, spoil, why):
+def test_unreadable_result_file_is_renamed_and_reported(out, spoil, why):
     spoil(file_of(out, CELL))
     cells = CellFiles(out)
     assert cells.statuses == {OTHER.key: "diverged"}
@@ -200,7 +200,7 @@ def test_unreadable_file_is_named_and_put_aside(out, spoil, why):
     assert CellFiles(out).unreadable == {}
 
 
-def test_files_put_aside_are_never_overwritten(out):
+def test_renamed_unreadable_files_are_never_overwritten(out):
     for _ in range(3):
         empty(file_of(out, CELL))
         CellFiles(out).mend()
@@ -217,7 +217,7 @@ def test_leftovers_of_a_killed_run_are_removed(out):
     assert not left.exists()
 
 
-def test_file_at_the_top_holds_many_cells(out):
+def test_one_top_level_file_may_hold_many_cells(out):
     more = [replace(CELL, split=split) for split in (5, 6)]
     write(out / "cells" / "uci.parquet", [row_of(cell) for cell in more])
     assert CellFiles(out).statuses == BOTH | {cell.key: "ok" for cell in more}
@@ -231,7 +231,7 @@ def test_reading_changes_no_file(out):
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_shares_of_files_give_the_same_rows(tmp_path, reads, monkeypatch):
+def test_reading_in_parallel_gives_the_same_rows(tmp_path, reads, monkeypatch):
     cells = [replace(CELL, split=split) for split in range(7)]
     for cell in cells:
         write(file_of(tmp_path, cell), [row_of(cell)])
@@ -269,7 +269,7 @@ def test_only_needed_columns_are_read(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(as_frame(needed.encoded), as_frame(whole.encoded.select(needed.encoded.column_names)))
 
 
-def test_shared_texts_are_held_once(tmp_path):
+def test_equal_texts_are_held_in_memory_once(tmp_path):
     """A row takes its numbers and a place in each dictionary; its protocol alone has 500 letters."""
     size = Size(methods=20, datasets=5, splits=20)
     write_published(tmp_path, size)
@@ -278,14 +278,14 @@ def test_shared_texts_are_held_once(tmp_path):
     assert own.nbytes < 200 * size.n_rows
 
 
-def test_files_of_several_schemas_keep_their_order(tmp_path):
+def test_files_of_different_schemas_keep_their_order(tmp_path):
     for split in range(4):
         schema = CELLS.remove(CELLS.get_field_index("kl")) if split % 2 else CELLS
         write(file_of(tmp_path, replace(CELL, split=split)), [row_of(replace(CELL, split=split))], schema)
     assert CellFiles(tmp_path).table["split"].to_pylist() == [0, 1, 2, 3]
 
 
-def test_unreadable_timings_are_named(tmp_path):
+def test_unreadable_timing_files_are_reported(tmp_path):
     write(tmp_path / "timings" / "uci.parquet", [{"a": 1}], pa.schema([("a", pa.int64())]))
     timings = read_timings(tmp_path)
     assert len(timings.table) == 0
@@ -293,7 +293,7 @@ def test_unreadable_timings_are_named(tmp_path):
     assert "it has no column schema_version" in reason
 
 
-def test_reader_imports_no_torch():
+def test_reader_does_not_import_torch():
     code = "import sys, lockstep_bench.shared.rows.reader; "
     code += "print({'torch', 'lockstep_bench.datasets', 'lockstep_bench.methods', 'optuna'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -305,7 +305,7 @@ def linked(path: Path, target: Path) -> None:
     path.symlink_to(target)
 
 
-def test_links_are_neither_followed_nor_changed(out, tmp_path, result_of):
+def test_symbolic_links_are_neither_followed_nor_changed(out, tmp_path, result_of):
     other = Results(tmp_path / "other")
     other.write(result_of(CELL))
     theirs = file_of(other.out, CELL)
@@ -328,7 +328,7 @@ def test_links_are_neither_followed_nor_changed(out, tmp_path, result_of):
     assert set(cells.passed_over.values()) == {"it is a link, which is not followed"}
 
 
-def test_pipes_and_folders_are_passed_over(out):
+def test_named_pipes_and_folders_are_skipped(out):
     os.mkfifo(file_of(out, replace(CELL, split=7)))
     folder = file_of(out, replace(CELL, split=8))
     folder.mkdir()
@@ -343,7 +343,7 @@ def test_pipes_and_folders_are_passed_over(out):
     assert folder.is_dir()
 
 
-def test_folder_of_pipes_has_no_timings(tmp_path):
+def test_folder_of_named_pipes_has_no_timings(tmp_path):
     (tmp_path / "timings").mkdir()
     os.mkfifo(tmp_path / "timings" / "uci.parquet")
     assert "a pipe" in read_timings(tmp_path).unreadable[tmp_path / "timings" / "uci.parquet"]

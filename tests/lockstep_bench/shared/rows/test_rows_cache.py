@@ -67,19 +67,19 @@ def file_of(out: Path, cell: Cell) -> Path:
     return out / "cells" / f"{cell.key}.parquet"
 
 
-def test_known_files_are_not_parsed_again(out, n_parsed):
+def test_cached_files_are_not_parsed_again(out, n_parsed):
     again = CellFiles(out).table.to_pandas()
     assert n_parsed == []
     pd.testing.assert_frame_equal(again, CellFiles(out, cached=False).table.to_pandas())
     assert n_parsed == [2]
 
 
-def test_nothing_is_written_into_the_results_folder(out):
+def test_cache_writes_nothing_into_the_results_folder(out):
     assert sorted(path.name for path in out.iterdir()) == ["cells"]
 
 
 @pytest.mark.parametrize("change", ["written", "replaced", "mode"])
-def test_changed_file_of_equal_size_and_time_is_read(out, tmp_path, result_of, n_parsed, change):
+def test_changed_file_of_equal_size_and_time_is_reread(out, tmp_path, result_of, n_parsed, change):
     path = file_of(out, CELL)
     before = path.stat()
     Results(tmp_path / "edited").write(result_of(CELL, nmll=9.0, kl=float("inf"), rmse=float("nan")))
@@ -97,7 +97,7 @@ def test_changed_file_of_equal_size_and_time_is_read(out, tmp_path, result_of, n
     assert n_parsed == [1]
 
 
-def test_recently_changed_files_are_not_remembered(out, cache, monkeypatch, n_parsed):
+def test_recently_changed_files_are_not_cached(out, cache, monkeypatch, n_parsed):
     shutil.rmtree(cache)
     monkeypatch.setattr(rows_cache, "SETTLED", 3600 * 10**9)
     for _ in range(2):
@@ -106,13 +106,13 @@ def test_recently_changed_files_are_not_remembered(out, cache, monkeypatch, n_pa
     assert not cache.exists()
 
 
-def test_index_in_a_results_folder_is_ignored(out, cache):
+def test_cache_file_inside_a_results_folder_is_ignored(out, cache):
     shutil.copy(next(cache.iterdir()), out / "index.json")
     shutil.copy(next(cache.iterdir()), out / "index.parquet")
     assert nmll(out) == [1.0, 2.0]
 
 
-def test_damaged_cache_is_read_from_the_files(out, cache, n_parsed):
+def test_damaged_cache_falls_back_to_the_files(out, cache, n_parsed):
     (stored,) = cache.iterdir()
     content = stored.read_bytes()
     stored.write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
@@ -120,7 +120,7 @@ def test_damaged_cache_is_read_from_the_files(out, cache, n_parsed):
     assert n_parsed == [2]
 
 
-def test_file_moved_to_another_place_is_refused(out):
+def test_file_under_another_cells_name_is_refused(out):
     moved = file_of(out, replace(CELL, split=5))
     file_of(out, CELL).rename(moved)
     cells = CellFiles(out)
@@ -128,13 +128,13 @@ def test_file_moved_to_another_place_is_refused(out):
     assert cells.table["nmll"].to_pylist() == [2.0]
 
 
-def test_unwritable_cache_is_no_error(out, cache):
+def test_unwritable_cache_raises_no_error(out, cache):
     shutil.rmtree(cache)
     cache.write_text("a file is in the way")
     assert nmll(out) == [1.0, 2.0]
 
 
-def test_few_files_are_not_remembered(tmp_path, cache, monkeypatch, result_of):
+def test_small_folders_are_not_cached(tmp_path, cache, monkeypatch, result_of):
     monkeypatch.setattr(rows_cache, "WORTHWHILE", 200)
     Results(tmp_path / "few").write(result_of(CELL, nmll=1.0))
     assert nmll(tmp_path / "few") == [1.0]

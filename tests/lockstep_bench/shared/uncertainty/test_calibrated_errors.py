@@ -17,7 +17,7 @@ def outcomes(probabilities: np.ndarray):
         yield np.array(labels), probabilities[np.arange(n), labels].prod()
 
 
-def test_means_are_expectations_over_all_outcomes():
+def test_expected_ece_equals_enumeration_of_all_outcomes():
     probabilities = np.random.default_rng(0).dirichlet(np.ones(3), 6)
     probabilities[1] = probabilities[0]  # points of equal confidence
     confidence, predicted = probabilities.max(1), probabilities.argmax(1)
@@ -38,7 +38,7 @@ def test_means_are_expectations_over_all_outcomes():
         assert drawn[f"{name}_null"] == pytest.approx(mean, abs=4 * sd / np.sqrt(DRAWS))
 
 
-def test_one_bin_has_the_mean_deviation_of_a_binomial():
+def test_one_bin_expectation_is_binomial_mean_deviation():
     """With equal confidences, n ECE = |X - np| of a binomial X."""
     count = np.arange(401)
     deviation = np.abs(count - 280)
@@ -49,7 +49,7 @@ def test_one_bin_has_the_mean_deviation_of_a_binomial():
     assert drawn["ece_null_95"] == pytest.approx(1.96 * sd, rel=0.1)
 
 
-def test_ece_of_calibrated_labels_equals_its_expectation():
+def test_ece_of_calibrated_labels_averages_its_expectation():
     generator = np.random.default_rng(1)
     errors = []
     for _ in range(25):
@@ -61,22 +61,22 @@ def test_ece_of_calibrated_labels_equals_its_expectation():
     assert excess.mean() == pytest.approx(0, abs=3 * stats.sem(excess))
 
 
-def test_order_of_points_does_not_matter():
+def test_expected_errors_do_not_depend_on_point_order():
     probabilities = np.random.default_rng(2).dirichlet(np.ones(3), 50)
     assert calibrated_errors(probabilities[::-1]) == calibrated_errors(probabilities)
 
 
-def test_certain_predictions_have_no_error():
+def test_certain_predictions_have_zero_calibration_error():
     assert set(calibrated_errors(np.eye(3)).values()) == {0.0}
 
 
-def test_calibrated_error_of_a_single_point():
+def test_expected_error_of_a_single_point_is_exact():
     """The point is right with an error of 0.2, or wrong with one of 0.8: 0.8 x 0.2 + 0.2 x 0.8."""
     drawn = calibrated_errors(np.array([[0.8, 0.2]]))
     assert drawn["ece_null"] == pytest.approx(0.32, abs=0.05)
     assert drawn["ece_null_95"] == pytest.approx(0.8)
 
 
-def test_nan_is_refused():
+def test_nan_probabilities_are_refused():
     with pytest.raises(ValueError, match="probabilities should be numbers; 2 of 4 are NaN"):
         calibrated_errors(np.array([[0.5, 0.5], [np.nan, np.nan]]))

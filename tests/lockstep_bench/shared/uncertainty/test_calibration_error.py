@@ -35,23 +35,23 @@ def plain_ece(confidence, correct, n_bins):
     return total
 
 
-def test_ece_by_hand():
+def test_ece_equals_hand_computation():
     """Ten bins: (0.5, 0.6] has 0.55, right; (0.6, 0.7] has mean 0.635, half right; (0.9, 1] mean 0.93, half right."""
     assert ece(CONFIDENCE, CORRECT, 10) == pytest.approx((1 * 0.45 + 2 * 0.135 + 2 * 0.43) / 5)
 
 
 @pytest.mark.parametrize("n_bins", [1, 7, 15])
-def test_ece_is_that_of_a_plain_loop(n_bins):
+def test_ece_equals_a_plain_loop_over_bins(n_bins):
     points = random_points(300, 0, bias=0.1)
     assert ece(*points, n_bins) == pytest.approx(plain_ece(*points, n_bins), rel=1e-12)
 
 
-def test_a_bin_holds_its_upper_edge():
+def test_confidence_bin_includes_its_upper_edge():
     confidence, correct = np.array([0.5, 0.6, 1.0]), np.array([0, 1, 1])
     assert ece(confidence, correct, 2) == pytest.approx((0.5 + abs(2 - 1.6)) / 3)
 
 
-def test_equal_mass_by_hand():
+def test_equal_mass_ece_equals_hand_computation():
     """Two bins of the five points in order: 0.55, 0.62, 0.65, of which two are right; 0.91, 0.95, of which one is."""
     first, second = abs(2 / 3 - 1.82 / 3), abs(1 / 2 - 1.86 / 2)
     assert ece_equal_mass(CONFIDENCE, CORRECT, 2) == pytest.approx(0.6 * first + 0.4 * second)
@@ -67,7 +67,7 @@ def test_equal_mass_bins_differ_by_one_point_at_most():
     assert ece_equal_mass(confidence, correct) == pytest.approx(np.average(gaps, weights=[*map(len, parts)]), rel=1e-12)
 
 
-def test_ece_20_weighs_no_bin():
+def test_ece_20_averages_bins_without_weights():
     """21 points in 20 bins: the bin with two counts as the others do."""
     confidence = np.linspace(0.5, 0.9, 21)
     correct = np.arange(21) % 2 == 0
@@ -76,13 +76,13 @@ def test_ece_20_weighs_no_bin():
     assert ece_20(confidence, correct) == pytest.approx(np.mean(gaps), rel=1e-12)
 
 
-def test_with_fewer_points_than_bins_each_is_a_bin_of_its_own():
+def test_fewer_points_than_bins_give_single_point_bins():
     expected = np.abs(CORRECT - CONFIDENCE).mean()
     assert ece_20(CONFIDENCE, CORRECT) == pytest.approx(expected)
     assert ece_equal_mass(CONFIDENCE, CORRECT) == pytest.approx(expected)
 
 
-def test_points_of_equal_confidence_share_their_accuracy():
+def test_tied_confidences_share_their_mean_accuracy():
     """All certain, three of four right: the order in which they fill the bins must not matter."""
     confidence, correct = np.ones(40), np.arange(40) % 4 > 0
     for order in (np.arange(40), np.argsort(correct), np.argsort(~correct)):
@@ -91,12 +91,12 @@ def test_points_of_equal_confidence_share_their_accuracy():
 
 
 @pytest.mark.parametrize("measure", [ece, ece_equal_mass, ece_20])
-def test_a_constant_bias_is_found_and_calibration_too(measure):
+def test_calibration_errors_estimate_a_constant_bias(measure):
     assert measure(*random_points(200_000, 2)) < 0.01
     assert measure(*random_points(200_000, 3, bias=0.2)) == pytest.approx(0.2, abs=0.01)
 
 
-def test_the_interval_has_the_ends_of_a_normal_one_where_theory_gives_it():
+def test_ece_interval_equals_the_normal_interval_for_one_bin():
     """All confidences in one bin and far from calibrated: ECE = |mean gap|, a mean of n terms."""
     generator = np.random.default_rng(4)
     confidence, correct = np.full(4000, 0.9), generator.uniform(size=4000) < 0.6
@@ -105,7 +105,7 @@ def test_the_interval_has_the_ends_of_a_normal_one_where_theory_gives_it():
     assert ece_interval(confidence, correct) == pytest.approx((gaps.mean() - half, gaps.mean() + half), abs=0.15 * half)
 
 
-def test_the_interval_is_the_same_each_time_whatever_the_order():
+def test_ece_interval_is_deterministic_and_order_invariant():
     confidence, correct = random_points(200, 5, bias=0.1)
     expected = ece_interval(confidence, correct)
     order = np.random.default_rng(6).permutation(200)
@@ -113,7 +113,7 @@ def test_the_interval_is_the_same_each_time_whatever_the_order():
     assert expected[0] < expected[1]
 
 
-def test_the_bins_of_a_reliability_diagram_by_hand():
+def test_reliability_bins_equal_hand_computation():
     """Five bins: (0.4, 0.6] has 0.55, right; (0.6, 0.8] has 0.65 and 0.62, half right; (0.8, 1] has 0.95 and 0.91."""
     bins = reliability(CONFIDENCE, CORRECT, 5).to_pydict()
     assert bins["low"] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
@@ -124,7 +124,7 @@ def test_the_bins_of_a_reliability_diagram_by_hand():
     assert bins["accuracy"][2:] == [1, 0.5, 0.5]
 
 
-def test_the_gaps_of_a_reliability_diagram_are_the_calibration_error():
+def test_reliability_diagram_gaps_sum_to_ece():
     points = random_points(300, 7, bias=0.1)
     bins = reliability(*points).to_pandas().dropna()
     gaps = (bins["accuracy"] - bins["confidence"]).abs()
@@ -152,7 +152,7 @@ def test_debiased_error_is_the_squared_bias_in_expectation():
     assert sum(p * squared_debiased(confidence, correct) for correct, p in outcomes) == pytest.approx(0.04)
 
 
-def test_debiased_error_of_equal_confidences_is_kumars():
+def test_debiased_error_equals_the_formula_of_kumar():
     """Per bin: (confidence - accuracy)^2 - accuracy (1 - accuracy) / (n - 1), with accuracies of 3/5 and 1/2."""
     confidence = np.repeat([0.7, 0.9], [5, 4])
     correct = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0], bool)
@@ -167,7 +167,7 @@ def test_debiased_error_needs_two_points_in_a_bin():
         squared_debiased(np.array([np.nan, 0.9]), np.array([True, False]))
 
 
-def test_classwise_ece_by_hand():
+def test_classwise_ece_equals_hand_computation():
     """Two bins. Class 0: 0.2, 0.3 below with one of it, 0.9 above with none. Class 1: 0.1 below, 0.8, 0.7 above."""
     probabilities = np.array([[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]])
     labels = np.array([1, 0, 1])

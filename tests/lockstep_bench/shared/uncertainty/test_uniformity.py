@@ -10,7 +10,7 @@ from lockstep_bench.shared.uncertainty.uniformity import N_CELLS, POINTS, distri
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_p_value_is_exact_over_all_outcomes(n):
+def test_uniformity_p_value_equals_exact_enumeration(n):
     """Every point falls into one of 50 cells of equal probability."""
     cells = np.array(list(product(range(N_CELLS), repeat=n)))
     counts = (cells[:, :, None] < np.arange(1, N_CELLS)).sum(axis=1)
@@ -22,7 +22,7 @@ def test_p_value_is_exact_over_all_outcomes(n):
 
 
 @pytest.mark.parametrize("n", [10, 300])
-def test_uniform_values_are_rejected_at_the_nominal_rate(n):
+def test_uniform_pit_is_rejected_at_the_nominal_rate(n):
     generator = np.random.default_rng(0)
     p_values = np.array([uniformity_p_value(generator.uniform(size=n)) for _ in range(500)])
     for level in (0.05, 0.5):
@@ -32,7 +32,7 @@ def test_uniform_values_are_rejected_at_the_nominal_rate(n):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (0.7, 0.7), (1.5, 1.5), (1, 1.3)])
-def test_rejection_is_leaving_the_band(shape):
+def test_p_value_below_level_iff_band_is_left(shape):
     generator = np.random.default_rng(1)
     low, high = uniform_band(80)
     rejected = []
@@ -44,14 +44,14 @@ def test_rejection_is_leaving_the_band(shape):
     assert shape == (1, 1) or any(rejected)
 
 
-def test_band_has_equal_tails():
+def test_uniformity_band_has_equal_tails():
     low, high = uniform_band(31)
     np.testing.assert_allclose(low, (1 - high)[::-1], atol=1e-12)
     assert (low <= POINTS).all()
     assert (high >= POINTS).all()
 
 
-def test_thin_tails_are_detected_before_the_kolmogorov_test_does():
+def test_thin_tails_are_detected_better_than_by_kolmogorov_smirnov():
     """Overconfidence only in the tails: a tenth of the values moved to the ends."""
     pit = (np.arange(200) + 0.5) / 200
     pit[90:110] = np.repeat([1e-6, 1 - 1e-6], 10)
@@ -59,12 +59,12 @@ def test_thin_tails_are_detected_before_the_kolmogorov_test_does():
     assert stats.kstest(pit, "uniform").pvalue > 0.2
 
 
-def test_constant_values_are_rejected():
+def test_constant_pit_values_are_rejected():
     assert uniformity_p_value(np.zeros(100)) < 1e-12
     assert uniformity_p_value(np.full(100, 0.5)) < 1e-12
 
 
 @pytest.mark.parametrize("values", [[0.5, np.nan], [0.5, 1.1], [-0.1], []])
-def test_other_values_are_refused(values):
+def test_values_outside_0_to_1_are_refused(values):
     with pytest.raises(ValueError, match="PIT values"):
         uniformity_p_value(np.array(values))

@@ -244,7 +244,7 @@ class Inducing(Method):
         return torch.as_tensor(sum(self.conditional_kl(layer) + self.inducing_kl(layer.q) for layer in layers))
 
     def conditional_kl(self, layer: LayerParams) -> Tensor | float:
-        """Return a layer's divergence R(lambda) of its weights given U, (), nats; 0 if lambda is fixed at 0."""
+        """Return KL(q(W | U) || p(W | U)) of a layer's weights W, (), nats; 0 for layers whose lambda is fixed at 0."""
         if not self.max_scale:
             return 0.0
         d_out, d_in = layer.z_r.shape[1], layer.z_c.shape[1]

@@ -111,7 +111,7 @@ class VariationalLaplace(Method):
         tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
         sd_lr_ratio: ratio of the learning rate of log sigma to that of mu.
         mean_network: whether to predict with mu alone.
-        difference: whether to approximate the penalty's gradient in mu by a finite difference of gradients.
+        difference: whether to approximate the gradient in mu of the squared-gradient penalty by a finite difference.
         hessian: whether to use the Hessian of the observed labels' NLL instead of the Fisher information.
     """
 

@@ -1,7 +1,8 @@
 """Count-confidence curves: the number of points at which the largest class probability exceeds a threshold.
 
 At out-of-distribution points, whose classes the classifier cannot know, low counts are good (Lakshminarayanan et al.
-2017). The DirectUQ paper draws the counts between thresholds against the mean probability there (appendix E.1).
+2017). The DirectUQ paper (appendix E.1) counts the points between two neighbouring thresholds instead, and draws the
+count against the mean of these points' largest probabilities.
 """
 
 from collections.abc import Mapping

@@ -9,9 +9,10 @@ MAX_READS = 1  # of whole values that the later nest does not read anyway; stori
 
 
 def delay(program: Program) -> None:
-    """Move elementwise computations whose results one later nest of the same domain reads into that nest.
+    """Move elementwise computations to the loops that read their results.
 
-    Autograd computes the gradient of a prior long before the gradient to which it is added.
+    A computation is moved into a later loop nest if this nest alone reads its results and runs over the same indices.
+    Autograd, for example, computes the gradient of a prior long before the gradient to which it is added.
     """
     for number in reversed(range(len(program.nests))):
         for statement in reversed(program.nests[number].statements):

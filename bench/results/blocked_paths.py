@@ -44,8 +44,8 @@ def below(folders: Mapping[Path, str], keys: Iterable[str]) -> Iterator[tuple[Pa
     """Yield the paths that prevent the files of some cells from being written, with the reason.
 
     Args:
-        folders: Subfolders of the results folder, such as OUT/studies, each with the suffix of its files if existing
-            files are opened. "" if existing files, and links, are replaced.
+        folders: Subfolders of the results folder, such as OUT/studies, with the suffix of their files. The suffix is ""
+            for folders whose files are replaced as a whole, so that a link in a file's place does not matter.
         keys: Keys of the cells, `SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS`.
     """
     present = {folder: suffix for folder, suffix in folders.items() if folder.is_dir()}

@@ -70,7 +70,12 @@ def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the detail tables of all cells, concatenated, with columns method, split and seed; None for none."""
+    """Return one kind of table that is stored beside rows, of all cells in one frame; None if no cell has it.
+
+    Args:
+        table: kind of table, a name in `shared.schema.TABLES`, such as "predictions".
+        cells: the cells; their method, split and seed become columns.
+    """
     if not any_of(table, cells):
         return None
     parts = [

@@ -38,7 +38,7 @@ def test_scaling_figure_has_three_labelled_panels(tmp_path):
     assert (tmp_path / "out.svg").read_text().count('id="axes_') == 3
 
 
-def test_cells_timed_after_earlier_ones_are_stored(tmp_path):
+def test_timed_cells_are_added_to_those_stored_before(tmp_path):
     results = scaling._with_earlier_cells(tmp_path, 2)
     assert scaling.cell_seconds(results, 2, 1) > 0
     assert list(results.statuses(trivial_cells(3)).values()) == ["failed", "failed", "ok"]

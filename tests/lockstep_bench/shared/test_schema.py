@@ -47,7 +47,7 @@ def test_predictions_schema_stores_all_samples_per_point():
         pa.Table.from_pylist([row | {"mean": [1, 2]}], schema=schema)
 
 
-def test_predictions_schema_stores_class_probabilities_per_sample():
+def test_predictions_schema_stores_class_probabilities_of_each_posterior_draw():
     schema = predictions_schema(2, n_classes=3)
     row = {"row": 7, "ood": False, "y": 1.0, "log_probs": [-1, -2, -3, -4, -5, -6], "nll": 0.1}
     unlabelled = row | {"ood": True, "y": None, "nll": None}

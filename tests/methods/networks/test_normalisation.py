@@ -56,7 +56,7 @@ def test_threshold_layer_is_maximum_or_smooth_maximum():
     torch.testing.assert_close(smooth, torch.logaddexp(X, tau[:, None, None]))
 
 
-def test_normalisation_layers_start_as_identity_without_noise():
+def test_initial_normalisation_layers_are_the_identity_and_draw_no_random_numbers():
     gauge = NoiseGauge(torch.float64)
     assert Scale(2).initial(gauge).tolist() == [1, 1, 0, 0]
     assert Threshold(2, torch.relu).initial(Noise(torch.zeros(0))).tolist() == [0, 0]

@@ -47,7 +47,7 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
 
 def prepare() -> None:
     """Import what `build` needs, a second of work that fits into the time in which results are awaited."""
-    import scipy.stats  # noqa: F401
+    import scipy.optimize  # noqa: F401
 
     from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
 

@@ -43,12 +43,13 @@ class Paired(NamedTuple):
     @property
     def methods(self) -> list[str]:
         """Names in alphabetical order."""
-        return list(self.observed.columns)
+        names: list[str] = self.observed.columns.tolist()
+        return names
 
     @property
     def datasets(self) -> list[str]:
         """Names in alphabetical order."""
-        return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
+        return list(dict.fromkeys(self.observed.index.get_level_values("dataset").tolist()))
 
     def failures(self, method: str) -> dict[str, list[int]]:
         """Return the splits that a method was run on and has no value for, by data set; most have none."""

@@ -13,7 +13,7 @@ def as_csv(frame: pd.DataFrame) -> str:
     Control characters of texts are spelled out.
     """
     texts = frame.select_dtypes(include=["object", "string"])
-    printed = {name: texts[name].map({value: _inert(value) for value in texts[name].unique()}) for name in texts}
+    printed = {str(name): of.map({value: _inert(value) for value in of.unique()}) for name, of in texts.items()}
     return frame.assign(**printed).to_csv(index=False, lineterminator="\n")
 
 

@@ -53,9 +53,10 @@ class Paired(NamedTuple):
 
     def failures(self, method: str) -> dict[str, list[int]]:
         """Return the splits that a method was run on and has no value for, by data set; most have none."""
-        failed = self.tried[method] & self.observed[method].isna()
+        failed = self.tried[method].to_numpy() & np.isnan(self.observed[method].to_numpy())
         where: dict[str, list[int]] = {}
-        for dataset, split in failed.index[failed]:
+        for line in np.flatnonzero(failed):
+            dataset, split = self.observed.index[line]
             where.setdefault(str(dataset), []).append(int(split))
         return where
 

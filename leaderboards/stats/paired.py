@@ -55,7 +55,7 @@ class Paired(NamedTuple):
         """Return the splits that a method was run on and has no value for, by data set; most have none."""
         failed = self.tried[method].to_numpy() & np.isnan(self.observed[method].to_numpy())
         where: dict[str, list[int]] = {}
-        for line in np.flatnonzero(failed):
+        for line in np.flatnonzero(failed).tolist():
             dataset, split = self.observed.index[line]
             where.setdefault(str(dataset), []).append(int(split))
         return where

@@ -57,6 +57,7 @@ def rank(
     Verdicts: best (all others are worse), could be best (better than some, worse than none), worse (than some other),
     undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
     """
+    from lockstep_bench.leaderboards.metrics import MEASURED
     from lockstep_bench.leaderboards.metrics import metric as metric_named
     from lockstep_bench.leaderboards.stats.comparable import REFERENCE, ComparisonOptions
     from lockstep_bench.leaderboards.stats.ranking import rank as ranked
@@ -94,7 +95,8 @@ def rank(
         typer.echo(note, err=True)
     if not any(ranking.rows for ranking in found.values()):
         stop("no method to rank: `constant` competes only where --methods names it, and failures have no rank")
-    summary = summarise(cells)
+    others = [name for name in MEASURED if name != metric and name in cells]
+    summary = summarise(cells.drop(columns=others))
     said = {
         (name, method): words
         for name, ranking in found.items()

@@ -26,8 +26,7 @@ from math import hypot, inf, isfinite, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-import scipy.special
-import scipy.stats.mstats
+import scipy
 
 from lockstep_bench.leaderboards.stats.significance import ALPHA, holm
 

@@ -112,6 +112,7 @@ class Site:
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
         self._rankings: dict[Key, dict[str, Ranking]] = {}
+        self._latest: tuple[tuple[str, str], pd.DataFrame] | None = None
 
     @cached_property
     def cells_of(self) -> Parts:
@@ -169,6 +170,13 @@ class Site:
         """Rows of `splits` by board. A board without a finished cell is not a key."""
         return Parts(self.splits)
 
+    def cells_with(self, suite: str, preset: str) -> pd.DataFrame:
+        """Return the cells of one suite and preset; the latest are kept, because there is a ranking for each metric."""
+        if self._latest is None or self._latest[0] != (suite, preset):
+            chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
+            self._latest = (suite, preset), self.cells if chosen.all() else self.cells[chosen]
+        return self._latest[1]
+
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods on each data set by one metric, computed at the first call.
 
@@ -176,7 +184,8 @@ class Site:
         """
         key = suite, preset, name
         if key not in self._rankings:
-            self._rankings[key] = rank_on_datasets(self.cells, suite, preset, name, families=False, power=name in LEADS)
+            cells = self.cells_with(suite, preset)
+            self._rankings[key] = rank_on_datasets(cells, suite, preset, name, families=False, power=name in LEADS)
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
@@ -268,7 +277,7 @@ class Site:
         """Return the standings by one metric, computed at the first call."""
         key = suite, preset, name
         if key not in self._standings:
-            self._standings[key] = standings_of(self.cells, *key, self.rankings(*key))
+            self._standings[key] = standings_of(self.cells_with(suite, preset), *key, self.rankings(*key))
         return self._standings[key]
 
     @cached_property

@@ -13,6 +13,8 @@ chance would let them, B is near 1, the effects a_m are shrunk towards each othe
 import numpy as np
 import scipy
 
+from lockstep_bench.leaderboards.stats.ranks import ranks
+
 N_DRAWS = 4000
 SHARES = (np.arange(200) + 0.5) / 200  # grid of B
 
@@ -33,8 +35,7 @@ def best_probabilities(losses: np.ndarray, ratio: float = 0.0, n_draws: int = N_
         return np.ones(1)
     if n_blocks < 2 or np.isnan(ratio):
         return np.full(n_methods, np.nan)
-    ranks = scipy.stats.rankdata(np.where(np.isnan(losses), np.inf, losses), axis=1)
-    scores = scipy.stats.norm.ppf((ranks - 0.5) / n_methods)
+    scores = scipy.special.ndtri((ranks(losses) - 0.5) / n_methods)
     means = scores.mean(axis=0) - scores.mean()
     residuals = scores - scores.mean(axis=1, keepdims=True) - means
     h = 1 / n_blocks + ratio

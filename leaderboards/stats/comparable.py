@@ -167,43 +167,34 @@ def comparable_on_each(requested: ComparisonRequest) -> list[Comparable]:
 def _on_each(
     requested: ComparisonRequest, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
 ) -> list[Comparable]:
-    names = ranked.observed.index.get_level_values("dataset")
-    methods, parts = np.array(ranked.methods), []
+    names = ranked.observed.index.get_level_values("dataset").to_numpy()
+    values, tried, of_reference = (table.to_numpy() for table in (ranked.observed, ranked.tried, reference))
+    methods, parts = np.array(ranked.methods, object), []
     for dataset in ranked.datasets:
         here = np.flatnonzero(names == dataset)
-        run = methods[ranked.tried.iloc[here].to_numpy().any(axis=0)].tolist()
-        observed, tried = (frame.iloc[here][run] for frame in (ranked.observed, ranked.tried))
-        table = ranked._replace(observed=observed, tried=tried)
+        run = tried[here].any(axis=0)
         if requested.methods:
-            parts.append(_comparable(requested, table, reference, by_ratio))
-        else:
-            parts += _by_extent(requested, table, reference, by_ratio)
+            observed, asked = (frame.iloc[here][methods[run]] for frame in (ranked.observed, ranked.tried))
+            parts.append(_comparable(requested, ranked._replace(observed=observed, tried=asked), reference, by_ratio))
+            continue
+        made: list[Comparable] = []
+        for extent in extents(methods[run].tolist(), values[here][:, run], tried[here][:, run]):
+            scores = {dataset: (np.asfortranarray(extent.values), of_reference[here[extent.splits]])}
+            notes = [*requested.notes, *extent.notes]
+            part = comparable_of(requested, notes, extent.compared, ranked.goal, scores, by_ratio)
+            made.append(part._replace(placed=extent.methods, fewer=bool(made)))
+        parts += made
     return [part for part in parts if part.by_dataset]
-
-
-def _by_extent(
-    requested: ComparisonRequest, table: Paired, reference: pd.Series, by_ratio: dict[str, float]
-) -> list[Comparable]:
-    """Return the parts of one data set, the first of them with the methods that were run on most splits."""
-    (dataset,) = table.datasets
-    parts: list[Comparable] = []
-    for extent in extents(table):
-        observed = extent.table.observed
-        scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
-        notes = [*requested.notes, *extent.notes]
-        part = comparable_of(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
-        parts.append(part._replace(placed=extent.methods, fewer=bool(parts)))
-    return parts
 
 
 def _tables(requested: ComparisonRequest) -> tuple[Paired, pd.Series, dict[str, float]]:
     """Return the values of the ranked methods, those of the reference, and the ratio of each data set's splits."""
-    rows = requested.rows
+    rows, name = requested.rows, requested.reference
     ranked = paired(rows[rows["ranked"]], *requested.where)
-    values = paired(rows[rows["method"] == requested.reference], *requested.where).observed
-    of_reference = pd.Series(nan, ranked.observed.index)
-    if requested.reference in values:
-        of_reference = values[requested.reference].reindex(ranked.observed.index)
+    values = ranked.observed
+    if name not in values:
+        values = paired(rows[rows["method"] == name], *requested.where).observed.reindex(ranked.observed.index)
+    of_reference = values[name] if name in values else pd.Series(nan, ranked.observed.index)
     return ranked, of_reference, ratios(rows)
 
 

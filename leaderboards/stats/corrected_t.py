@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, inf, isnan, nan, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from lockstep_bench.leaderboards.stats.significance import ALPHA
 
 LEVEL = 1 - ALPHA
 POWER = 0.8
-Z_OF_POWER = float(scipy.special.ndtri(POWER))
+Z_OF_POWER = NormalDist().inv_cdf(POWER)
 MOST = 10_000  # splits or data sets, beyond which a question counts as not to be decided
 QUANTILES = (np.arange(1000) + 0.5) / 1000
 ROUNDING = 1e-9  # spread of differences, relative to their mean, up to which they count as equal

@@ -36,7 +36,8 @@ def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
     chosen = {}
     for family, methods in pd.Series(n_cells.index, n_cells.index).groupby(n_cells.index.map(family_of)):
         names = [str(name) for name in methods]
-        full = [name for name in names if n_cells[name] == n_cells[names].max()]
+        most = n_cells[names].max()
+        full = [name for name in names if n_cells[name] == most]
         ranks = scores[full].rank(axis=1, na_option="bottom").mean()
         order = {name: (ranks[name], name not in headline(), len(name), name) for name in full}
         chosen[str(family)] = keep if keep in names else min(full, key=order.__getitem__)

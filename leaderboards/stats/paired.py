@@ -44,18 +44,20 @@ class Paired(NamedTuple):
     @property
     def methods(self) -> list[str]:
         """Names of the methods in alphabetical order."""
-        return list(self.observed.columns)
+        names: list[str] = self.observed.columns.tolist()
+        return names
 
     @property
     def datasets(self) -> list[str]:
         """Names of the data sets in alphabetical order."""
-        return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
+        return list(dict.fromkeys(self.observed.index.get_level_values("dataset").tolist()))
 
     def failures(self, method: str) -> dict[str, list[int]]:
         """Return the splits on which a method was run without getting a value, by data set; {} without failures."""
-        failed = self.tried[method] & self.observed[method].isna()
+        failed = self.tried[method].to_numpy() & np.isnan(self.observed[method].to_numpy())
         where: dict[str, list[int]] = {}
-        for dataset, split in failed.index[failed]:
+        for line in np.flatnonzero(failed).tolist():
+            dataset, split = self.observed.index[line]
             where.setdefault(str(dataset), []).append(int(split))
         return where
 

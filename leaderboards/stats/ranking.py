@@ -19,7 +19,6 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from lockstep_bench.leaderboards.metrics import badness, loss
 from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
@@ -35,6 +34,7 @@ from lockstep_bench.leaderboards.stats.comparable import (
 )
 from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from lockstep_bench.leaderboards.stats.families import family_of
+from lockstep_bench.leaderboards.stats.ranks import ranks
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 from lockstep_bench.leaderboards.stats.verdicts import OPEN, rank_sets, verdicts
 
@@ -187,8 +187,8 @@ def _on_each(requested: ComparisonRequest) -> dict[str, Ranking]:
 
 def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     parts = list(boards.by_dataset.values())
-    ranks = _ranks(np.stack([_means(board, boards) for board in parts])) if parts else np.empty((0, 0))
-    by_method = dict(zip(boards.methods, map(tuple, ranks.T.tolist()), strict=False))
+    on_each = ranks(np.stack([_means(board, boards) for board in parts])) if parts else np.empty((0, 0))
+    by_method = dict(zip(boards.methods, map(tuple, on_each.T.tolist()), strict=False))
     unit = unit_of_difference(boards.metric)
     return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method, [])
 
@@ -257,7 +257,7 @@ def _rows(
 ) -> list[Ranked]:
     """Return the rows, the best mean rank first."""
     failures = np.sum([np.isnan(board.scores).sum(axis=0) for board in parts], axis=0)
-    mean_ranks = _ranks(places.losses).mean(axis=0)
+    mean_ranks = ranks(places.losses).mean(axis=0)
     first, last = rank_sets(places.worse)
     judged = verdicts(places.worse, failures > 0)
     n_splits = sum(len(board.scores) for board in parts)
@@ -314,11 +314,6 @@ def _means(board: SplitScores, boards: Comparable) -> np.ndarray:
     """Return the losses (M,) of the means or medians over splits; NaN for a method that failed on a split."""
     with np.errstate(invalid="ignore"):
         return badness((np.median if board.by_median else np.mean)(board.scores, axis=0), boards.goal)
-
-
-def _ranks(losses: np.ndarray) -> np.ndarray:
-    """Return the ranks (D, M) of losses (D, M) on each data set; failures share the last ranks."""
-    return scipy.stats.rankdata(np.where(np.isnan(losses), np.inf, losses), axis=1)
 
 
 def _losses(scores: np.ndarray, goal: str | float) -> np.ndarray:

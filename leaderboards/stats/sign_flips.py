@@ -28,6 +28,7 @@ import numpy as np
 import scipy
 
 from lockstep_bench.leaderboards.stats.corrected_t import errors_beyond, needed
+from lockstep_bench.leaderboards.stats.ranks import range_quantile
 from lockstep_bench.leaderboards.stats.significance import ALPHA
 
 FEWEST_DATASETS = ceil(1 + np.log2(1 / ALPHA))  # 6, with which 2^(D-1) is at least 1 / ALPHA
@@ -85,7 +86,7 @@ class SignFlips(NamedTuple):
         spread = roots.std(ddof=1)
         if spread == 0:
             return float(FEWEST_DATASETS)
-        level = float(scipy.special.ndtr(-_range_quantile(len(self.worse)) / sqrt(2)))
+        level = float(scipy.special.ndtr(-range_quantile(1 - ALPHA, len(self.worse)) / sqrt(2)))
         return max(needed(abs(roots.mean()) / spread, 0.0, level), float(FEWEST_DATASETS))
 
 
@@ -183,9 +184,3 @@ def _shifts(differences: np.ndarray, target: float) -> np.ndarray:
         enough = reached(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return high
-
-
-@lru_cache(maxsize=1024)
-def _range_quantile(n_methods: int) -> float:
-    """Return the 95 % quantile of the range of normal variables with known variance."""
-    return float(scipy.stats.studentized_range.ppf(1 - ALPHA, n_methods, np.inf))

@@ -12,8 +12,9 @@ def as_csv(frame: pd.DataFrame) -> str:
 
     Control characters in texts are escaped.
     """
-    texts = frame.select_dtypes(include=["object", "string"]).columns
-    return frame.assign(**{name: frame[name].map(_inert) for name in texts}).to_csv(index=False, lineterminator="\n")
+    texts = frame.select_dtypes(include=["object", "string"])
+    printed = {str(name): of.map({value: _inert(value) for value in of.unique()}) for name, of in texts.items()}
+    return frame.assign(**printed).to_csv(index=False, lineterminator="\n")
 
 
 def _inert(value: object) -> object:

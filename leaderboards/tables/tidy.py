@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from lockstep_bench.leaderboards.stats.summary import summarise, with_labelled_presets
+from lockstep_bench.leaderboards.stats.summary import GROUP, summarise, with_labelled_presets
 
 COLUMNS = [
     *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "median", "worst", "worst_split"),
@@ -18,4 +18,6 @@ def tidy(cells: pd.DataFrame) -> pd.DataFrame:
 
     A preset that was run under several protocols appears as preset@hash.
     """
-    return summarise(with_labelled_presets(cells))[COLUMNS]
+    labelled = with_labelled_presets(cells)
+    by_category = labelled.astype(dict.fromkeys([*GROUP, "status"], "category"))  # faster to compare and to group
+    return summarise(by_category).astype({name: labelled[name].dtype for name in GROUP})[COLUMNS]

@@ -1,6 +1,7 @@
 """Conversion of LaTeX to MathML, which browsers show and screen readers read without a script."""
 
 import xml.etree.ElementTree as ET
+from functools import cache
 
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
@@ -14,6 +15,7 @@ ELEMENTS = {
 ATTRIBUTES = {"display", "width", "height", "depth", "stretchy", "fence", "mathvariant", "accent", "linethickness"}
 
 
+@cache  # variants of a method have the same
 def formula(latex: str) -> Markup:
     """Return LaTeX as a block of MathML, or as code where it cannot be converted."""
     try:

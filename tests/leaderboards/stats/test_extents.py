@@ -2,11 +2,21 @@
 
 import pytest
 
-from lockstep_bench.leaderboards.stats.extents import extents
+from lockstep_bench.leaderboards.stats.extents import Extent, extents
+from lockstep_bench.leaderboards.stats.paired import Paired
+
+
+def extents_of(table: Paired) -> list[Extent]:
+    return extents(table.methods, table.observed.to_numpy(), table.tried.to_numpy())
 
 
 def in_words(table) -> list[tuple[str, str, int]]:
-    return [("".join(e.methods), "".join(e.table.methods), len(e.table.observed)) for e in extents(table)]
+    return [("".join(e.methods), "".join(e.compared), len(e.splits)) for e in extents_of(table)]
+
+
+def test_values_are_those_of_the_compared_methods_on_the_splits(table):
+    _, fewer = extents_of(table({"x": {"a": [1, 2, 3], "b": [4, 5, 6], "c": [..., ..., 7]}}))
+    assert (fewer.compared, fewer.splits.tolist(), fewer.values.tolist()) == (["a", "b", "c"], [2], [[3, 6, 7]])
 
 
 @pytest.mark.parametrize(
@@ -26,7 +36,7 @@ def test_methods_are_compared_on_all_splits_they_share(table, values, expected):
 
 
 def test_notes_report_missing_splits_and_values(table):
-    most, fewer = extents(table({"x": {"a": [1, 2, 3, None], "b": [2, 3, 4, None], "c": [3]}}))
+    most, fewer = extents_of(table({"x": {"a": [1, 2, 3, None], "b": [2, 3, 4, None], "c": [3]}}))
     assert most.notes == ["1 split left out, on which no method has a value."]
     assert fewer.notes == [
         "1 method was run on 1 of 3 splits, and is compared on these with all methods that were run on them, 3 in "

@@ -10,6 +10,7 @@ REPLICATIONS = "replications.html"
 POWER = "power.html"
 EQUAL_SECONDS = "equal-seconds.html"
 FACTORS = "factors.html"
+AUDIT = "data-audit.html"
 
 
 @cache  # a name is linked to from thousands of cells

@@ -22,6 +22,7 @@ from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import (
+    audit,
     dataset,
     equal_seconds,
     factors,
@@ -144,6 +145,7 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         "power": (site.suites, addresses.POWER, power.context),
         "factors": (site.designs, addresses.FACTORS, factors.context),
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
+        "audit": (site.audited, addresses.AUDIT, audit.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
     }
     for template, (wanted, page, context_of) in single.items():
@@ -185,6 +187,7 @@ def _environment(site: Site) -> Environment:
         "replicated": bool(site.replications),
         "budgeted": bool(site.budgeted),
         "crossed": bool(site.designs),
+        "audited": bool(site.audited),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

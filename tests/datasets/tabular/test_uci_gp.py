@@ -12,7 +12,7 @@ from lockstep_bench.datasets import learned
 from lockstep_bench.datasets.audit import audit
 from lockstep_bench.datasets.tabular import audited, uci_gp
 
-LARGEST = 10_000  # rows of a set that is audited in every run of the tests
+LARGEST = 4_000  # rows of a set that is audited in every run of the tests
 AUDITED = list(audited.kept())
 REPAIRED = [name for name in AUDITED if name.endswith("-grouped")]
 

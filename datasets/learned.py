@@ -28,7 +28,7 @@ def pinned(file: File, folder: str) -> File:
         folder: folder of the file's set, below the data folder.
     """
     known = _known().get(f"{folder}/{file.path}")
-    return file._replace(bytes=known["bytes"], sha256=known["sha256"]) if known else file
+    return file._replace(bytes=int(known["bytes"]), sha256=str(known["sha256"])) if known else file
 
 
 def learn(file: File, folder: str, copy: Path) -> None:
@@ -59,9 +59,9 @@ def learn(file: File, folder: str, copy: Path) -> None:
     )
 
 
-def _known() -> dict[str, dict[str, str]]:
+def _known() -> dict[str, dict[str, int | str]]:
     try:
-        known: dict[str, dict[str, str]] = json.loads(path().read_text(encoding="utf-8"))
+        known: dict[str, dict[str, int | str]] = json.loads(path().read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     return known

@@ -91,7 +91,8 @@ def _repair(names: tuple[str, str, str, str], published: pd.DataFrame, repaired:
     methods = [name for name in complete[0].index if name in complete[1].index]
     means = np.array([mean[methods] for mean in complete]).reshape(2, -1)
     ranks = np.array([pd.Series(mean).rank(method="min") for mean in means]).reshape(2, -1).astype(int)
-    places = [Places(name, *map(float, means[:, i]), *map(int, ranks[:, i])) for i, name in enumerate(methods)]
+    columns = zip(methods, *means.tolist(), *ranks.tolist(), strict=True)
+    places = [Places(*column) for column in columns]
     signs = [np.sign(mean[:, None] - mean[None, :]) for mean in means]
     swapped = int(np.count_nonzero(signs[0] * signs[1] < 0)) // 2
     ordered = sorted(places, key=lambda place: (place.rank_repaired, place.rank_published))

@@ -1,7 +1,9 @@
-"""Command line of the data sets: `python -m datasets list|fetch|verify|new`."""
+"""Command line of the data sets: `python -m datasets list|fetch|verify|audit|new`."""
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -11,6 +13,9 @@ from lockstep_bench import datasets
 from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from lockstep_bench.datasets.images.weights import WEIGHTS
 from lockstep_bench.shared.options import folder
+
+if TYPE_CHECKING:
+    from lockstep_bench.datasets.tabular.audited import Facts
 
 app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
@@ -102,7 +107,11 @@ def fetch(
             if (host := _host(name)) in unreachable:
                 typer.echo(f"{name}: {host} could not be reached a moment ago", err=True)
                 continue
-            downloaded = datasets.fetch(name, data_dir, progress=True)
+            with warnings.catch_warnings(record=True) as learned:
+                warnings.simplefilter("always", UserWarning)
+                downloaded = datasets.fetch(name, data_dir, progress=True)
+            for warning in learned:
+                typer.echo(f"Note: {warning.message}", err=True)
         except Unreachable as problem:
             typer.echo(str(problem), err=True)
             # Other sets come from the same server, and one timeout is enough.
@@ -125,6 +134,28 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
         failed |= status.state != "ready"
         typer.echo(f"{name}: {_state(name, status)}" + (f": {status.reason}; {status.remedy}" if status.remedy else ""))
     raise typer.Exit(failed)
+
+
+@app.command()
+def audit(
+    names: Names = None,
+    tsv: Annotated[bool, typer.Option("--tsv", help="Print the file that the project keeps.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Compute facts about regressions on tables: copies of training rows in test parts, constant inputs and others."""
+    from lockstep_bench.datasets.audit import audit as facts_of
+    from lockstep_bench.datasets.tabular import audited
+
+    chosen = _known(names) if names else _auditable(data_dir)
+    try:
+        table = [facts_of(_regression(name, data_dir)) for name in chosen]
+    except Unavailable as problem:
+        typer.echo(str(problem), err=True)
+        raise typer.Exit(1) from None
+    if tsv:
+        typer.echo("\n".join(audited.to_lines(table)))
+    else:
+        _show_facts(table)
 
 
 @app.command()
@@ -191,6 +222,39 @@ def new(
     for path in written:
         typer.echo(f"wrote {path}")
     typer.echo(f"\nNext: pip install -e {place}\n      python run_all.py --suite own --datasets {name}")
+
+
+def _auditable(data_dir: Path | None) -> tuple[str, ...]:
+    """Return the built-in regressions on tables whose files are here."""
+    usable = (name for name in datasets.names() if datasets.provider(name) == "built in")
+    sources = (datasets.entry(name) for name in usable)
+    tables = (source for source in sources if {"uci", "uci-gp"} & {*source.suites} and source.task == "regression")
+    return tuple(each.name for each in tables if datasets.availability(each.name, data_dir).state == "ready")
+
+
+def _regression(name: str, data_dir: Path | None) -> datasets.Dataset:
+    """Load a regression; exits with 2 for another task."""
+    if name in WEIGHTS or datasets.entry(name).task != "regression":
+        typer.echo(f"{name} is no regression; the audit is of regressions", err=True)
+        raise typer.Exit(2)
+    return datasets.load(name, data_dir)
+
+
+def _show_facts(table: Sequence["Facts"]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from lockstep_bench.datasets.tabular import audited
+
+    shown = Table(box=None, header_style="bold", collapse_padding=True, pad_edge=False)
+    for heading in audited.HEADINGS:
+        shown.add_column(heading, justify="left" if heading == "set" else "right")
+    for facts in table:
+        shown.add_row(*audited.in_words(facts))
+    Console().print(shown)
+    for facts in table:
+        if reason := audited.flag(facts):
+            typer.echo(f"flagged: {facts.dataset}, {reason}")
 
 
 def _verified(name: str, data_dir: Path | None) -> datasets.Availability:

@@ -23,7 +23,14 @@ from lockstep_bench.datasets.images.weights import WEIGHTS, Weights
 from lockstep_bench.datasets.own.table import Table
 from lockstep_bench.datasets.records import Source
 from lockstep_bench.datasets.synthetic import factor_models, posteriors, sgd_streams, toy
-from lockstep_bench.datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
+from lockstep_bench.datasets.tabular import (
+    diabetes,
+    sklearn_classification,
+    uci,
+    uci_classification,
+    uci_features,
+    uci_gp,
+)
 
 GROUP = "lockstep_bench.datasets"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")  # folders are called by it
@@ -38,7 +45,9 @@ def _built_in() -> dict[str, Source]:
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
     reference = (*posteriors.sources(), toy.SOURCE)
     along_features = uci_features.sources()
-    everything = (*regression, *classification, *along_features, *streams, *reference, *images.sources())
+    gaussian_processes = uci_gp.sources()
+    tables = (*regression, *classification, *along_features, *gaussian_processes)
+    everything = (*tables, *streams, *reference, *images.sources())
     return {source.name: source for source in everything}
 
 

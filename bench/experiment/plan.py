@@ -23,12 +23,14 @@ def suite_of(request: Request) -> Suite:
 def chosen_datasets(request: Request) -> tuple[str, ...]:
     """Return the names of the requested data sets.
 
+    By default, data sets whose splits are all flagged are not among them.
+
     Raises InvalidRequest for a name that is unknown or belongs to another suite.
     """
     suite = suite_of(request)
     if request.datasets is None:
         without = suite.left_out.get(request.preset, ())
-        return tuple(name for name in suite.datasets() if name not in without)
+        return tuple(name for name in suite.datasets() if name not in without and not _is_flagged(name))
     broken = {problem.name: problem for problem in datasets.problems()}
     for name in request.datasets:
         known("dataset", name, datasets.names())
@@ -36,6 +38,12 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
             raise InvalidRequest(str(broken[name]))
         known(f"dataset of the suite {suite.name}", name, suite.datasets())
     return tuple(dict.fromkeys(request.datasets))
+
+
+def _is_flagged(name: str) -> bool:
+    """Return whether all splits of a data set are flagged."""
+    source = datasets.entry(name)
+    return 0 < source.n_splits == len(source.flagged)
 
 
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -62,7 +70,7 @@ def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     usable = [
         canonical
         for name, canonical in names.items()
-        if name not in broken and (name in named or kind.belongs(canonical, suite.name))
+        if name not in broken and (name in named or kind.belongs(canonical, suite.methods_of or suite.name))
     ]
     return tuple(dict.fromkeys(usable)), broken
 
@@ -145,6 +153,12 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     """Return the splits to run of each data set: the requested ones, or by default the preset's unflagged ones."""
     available = {name: datasets.entry(name).n_splits for name in names}
     if request.splits is None:
+        for name in filter(_is_flagged, names):
+            last = available[name] - 1
+            raise InvalidRequest(
+                f"all splits of {name} are flagged ({datasets.entry(name).flagged[last]}) and not ranked; "
+                f"--splits 0-{last} runs them"
+            )
         flagged = {name: datasets.entry(name).flagged for name in names}
         unflagged = {name: [k for k in range(count) if k not in flagged[name]] for name, count in available.items()}
         return {name: tuple(splits[: suite_of(request).splits[request.preset]]) for name, splits in unflagged.items()}

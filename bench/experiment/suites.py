@@ -23,6 +23,7 @@ class Suite:
         splits: for each preset, the number of splits of a data set that are run by default; None for all.
         presets: protocols by name.
         left_out: for each preset, data sets that are not run by default because they take too long.
+        methods_of: name of the suite whose methods are run by default; empty for those of this suite.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Suite:
     splits: Mapping[str, int | None]
     presets: Mapping[str, Protocol]
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    methods_of: str = ""
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of the suite's data sets, without those whose code cannot be loaded."""
@@ -53,6 +55,7 @@ REPLICATIONS = (
     *("a1a-all-logistic", "synthetic-linear-2d-released"),
 )
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
+LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether
 # the final fit sees the validation images, as the final fit does in this project.
 RETINOPATHY = Protocol(
@@ -100,6 +103,17 @@ SUITES = {
         _of_tables("own", "Own data"),
         _along_features("uci-gap", "UCI regression in the gap of a feature"),
         _along_features("uci-tail", "UCI regression in the tails of a feature"),
+        Suite(
+            name="uci-gp",
+            title="Regressions of Gaussian-process papers",
+            left_out={"tuned": LARGE_TABLES, "quick": LARGE_TABLES},
+            methods_of="uci",
+            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
+            headline={"nmll": "NMLL"},
+            hidden=(50,),
+            splits={"tuned": None, "quick": 1},
+            presets={"tuned": TUNED_UCI, "quick": QUICK_UCI},
+        ),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from lockstep_bench.datasets import learned
 from lockstep_bench.datasets.errors import Unavailable, Unreachable
 from lockstep_bench.datasets.paths import regular
 from lockstep_bench.datasets.records import File
@@ -109,6 +110,8 @@ def _download(
             with _explained(source, folder, url):
                 if files == [delivery]:
                     _retrieve(connection, url, delivery, targets[0], advance)
+                    if not delivery.checksum:
+                        learned.learn(delivery, source.folder, targets[0])
                 else:
                     _retrieve_packed(connection, url, delivery, dict(zip(targets, files, strict=True)), advance)
             paths += targets

@@ -16,7 +16,7 @@ from typing import IO, Any
 from lockstep_bench.datasets.records import File
 
 CHUNK_BYTES = 1 << 20
-MOST_BYTES = 1 << 26  # of a file whose size nobody has published
+MOST_BYTES = 100 << 20  # of a file whose size nobody has published: the most that GitHub takes
 MOST_EXPANSION = 100  # unpacked bytes per byte of an archive
 
 

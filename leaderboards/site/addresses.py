@@ -11,6 +11,7 @@ POWER = "power.html"
 EQUAL_SECONDS = "equal-seconds.html"
 FACTORS = "factors.html"
 FAITHFULNESS = "faithfulness.html"
+AUDIT = "data-audit.html"
 
 
 @cache  # a name is linked to from thousands of cells

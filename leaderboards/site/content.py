@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
+from lockstep_bench.leaderboards.data.audits import Audited, audited_sets
 from lockstep_bench.leaderboards.data.frames import listed
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.data.published import read_published
@@ -257,6 +258,12 @@ class Site:
     def budgeted(self) -> list[BudgetSeries]:
         """Series of budgets of seconds."""
         return series_of(self.cells)
+
+    @cached_property
+    def audited(self) -> Mapping[str, Audited]:
+        """All audited data sets, by name; none where the site has none of them."""
+        audited = audited_sets()
+        return audited if any(name in audited for name in self.datasets) else {}
 
     @cached_property
     def suites(self) -> list[str]:

@@ -50,10 +50,14 @@ def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def flagged_in_words(cells: pd.DataFrame) -> str:
-    """Return a sentence on results that `without_flagged` leaves out as not to be ranked; "" if there are none."""
+    """Return a sentence for each reason why `without_flagged` leaves results out; "" if none are left out."""
     unflagged = without_flagged(cells)
     if len(unflagged) == len(cells):
         return ""
     left = cells.loc[cells.index.difference(unflagged.index), SPLIT].drop_duplicates()
-    by_dataset = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in left.groupby("dataset")["split"]]
-    return f"Splits not ranked, because they have no real gap or tail: {', '.join(by_dataset)}."
+    left = left.assign(reason=[splits_of(name).flagged[split] for name, split in left.itertuples(index=False)])
+    sentences = []
+    for reason, of_reason in left.groupby("reason"):
+        sets = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in of_reason.groupby("dataset")["split"]]
+        sentences.append(f"Splits not ranked, because they have {reason}: {', '.join(sets)}.")
+    return " ".join(sentences)

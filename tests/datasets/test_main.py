@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,38 @@ def test_fetch_asks_no_server_twice_without_network(run, monkeypatch):
     assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10", "resnet18-imagenet"])
     assert err.startswith("dataset 'boston' is not available: no network; find some\n")
     assert "cifar100: www.cs.toronto.edu could not be reached a moment ago\n" in err
+
+
+def test_audit_shows_facts_and_flags(run, tmp_path, install):
+    code = """
+import dataclasses
+import numpy as np
+from lockstep_bench import datasets
+def read(contents):
+    values = np.array([0.0, 0.0, 1.0, 2.0])
+    return values[:, None], values, (datasets.Split([0, 2, 3], [1]),)
+old = datasets.entry("diabetes")
+SOURCE = dataclasses.replace(old, name="mine", n_rows=4, n_features=1, n_splits=1, read=read)
+"""
+    install("my_set", code, mine="my_set:SOURCE")
+    code, out, _ = run("audit", "mine")
+    assert code == 0
+    assert row_of(out, "mine") == "mine 4 1 50.0 100.0 (at most 100.0) 0.0 3 0 0 1.000 0.829"
+    assert out.endswith("flagged: mine, fewer than 100 rows in the set\n")
+    heading, line = run("audit", "mine", "--tsv")[1].splitlines()
+    assert heading.split("\t")[::12] == ["dataset", "target_sd"]
+    assert line.split("\t")[::12] == ["mine", "0.829156"]
+
+
+def test_audit_needs_a_regression_that_is_here(run):
+    assert run("audit", "wdbc")[::2] == (2, "wdbc is no regression; the audit is of regressions\n")
+    code, _, err = run("audit", "boston")
+    assert (code, "'boston' is not available" in err) == (1, True)
+
+
+def test_learned_checksums_are_noted(run, monkeypatch):
+    monkeypatch.setattr(datasets, "fetch", lambda *_, **__: warnings.warn("a checksum was learned", stacklevel=1))
+    assert run("fetch", "boston")[2] == "Note: a checksum was learned\n"
 
 
 def test_fetch_names_data_only_obtainable_by_hand(run, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from lockstep_bench import datasets
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.synthetic import factor_models, posteriors, sgd_streams
+from lockstep_bench.datasets.tabular import uci_gp
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -20,7 +21,8 @@ OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
 IMAGES = tuple(source.name for source in images.sources())
-EVERY = (*OURS, *ALONG_FEATURES, *STREAMS, *POSTERIORS, "toy", *IMAGES)
+GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
+EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *STREAMS, *POSTERIORS, "toy", *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

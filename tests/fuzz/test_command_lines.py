@@ -25,7 +25,7 @@ TEXTS = st.one_of(
 LEFT_OUT = {"--cluster", "--tls-ca-file", "--tls-cert", "--tls-key", "--help"}
 # Values that some option allows, so that many command lines come past their first check.
 USUAL = {
-    "--suite": ["uci", "toy", "own", "papers", "uci-gap", "posterior"],
+    "--suite": ["uci", "toy", "own", "papers", "uci-gap", "uci-gp", "posterior"],
     "--methods": ["map", "vifa,map", "headline", "all", "map(lr=1)", "swag(rank=3)"],
     "--datasets": ["diabetes", "a,b", "toy", "yacht,diabetes"],
     "--splits": ["0", "0-1,3", "19"],

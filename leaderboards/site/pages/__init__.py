@@ -23,6 +23,7 @@ from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import (
+    audit,
     dataset,
     equal_seconds,
     factors,
@@ -147,6 +148,7 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         "factors": (site.designs, addresses.FACTORS, factors.context),
         "faithfulness": (site.compared_with_truth, addresses.FAITHFULNESS, faithfulness.context),
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
+        "audit": (site.audited, addresses.AUDIT, audit.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
     }
     for template, (wanted, page, context_of) in single.items():
@@ -190,6 +192,7 @@ def _environment(site: Site) -> Environment:
         "budgeted": bool(site.budgeted),
         "crossed": bool(site.designs),
         "truthful": bool(site.compared_with_truth),
+        "audited": bool(site.audited),
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,

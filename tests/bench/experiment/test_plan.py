@@ -48,6 +48,23 @@ def test_flagged_splits_run_only_if_requested_by_number():
     assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
 
 
+def test_sets_with_flags_on_all_splits_are_run_only_by_name_and_number():
+    of_suite = {"suite": "uci-gp"}
+    chosen = plan.chosen_datasets(request(**of_suite))
+    assert {"gp-wine-grouped", "gp-concrete"} < {*chosen}
+    assert {"gp-wine", "gp-concrete-grouped", "gp-challenger", "gp-song"}.isdisjoint(chosen)
+    named = request(**of_suite, datasets=["gp-wine"])
+    with pytest.raises(InvalidRequest, match=r"all splits of gp-wine are flagged .* --splits 0-9 runs them"):
+        plan.chosen_splits(named, plan.chosen_datasets(named))
+    assert plan.chosen_splits(request(**of_suite, splits=[2]), ["gp-wine"]) == {"gp-wine": (2,)}
+
+
+def test_suite_may_run_the_methods_of_another():
+    chosen = [plan.chosen_methods(request(suite=suite, methods=["all"]))[0] for suite in ("uci", "uci-gp")]
+    assert chosen[0] == chosen[1]
+    assert "vifa" in chosen[1]
+
+
 def test_block_folds_require_gap_or_tail_splits():
     blocks = {"changes": {"fold_kind": "block"}}
     with pytest.raises(InvalidRequest, match=r"yacht has no splits along a feature .*set fold_kind=random"):

@@ -41,9 +41,19 @@ def test_splits_without_a_real_gap_are_not_ranked(cells):
     assert sorted(without_flagged(rows)["split"].unique()) == [0, 1, 2, 3]
     ranking = rank(rows, "uci-gap", "paper", "nmll")
     assert {row.n_splits for row in ranking.rows} == {4}
-    assert ranking.notes[0] == "Splits not ranked, because they have no real gap or tail: yacht-gap (4)."
+    assert ranking.notes[0] == "Splits not ranked, because they have no real gap: yacht-gap (4)."
     assert set(summarise(rows)["n"]) == {4}
     assert flagged_in_words(without_flagged(rows)) == ""
+
+
+def test_each_reason_for_a_flag_has_a_sentence(cells):
+    score = {"suite": "uci-gp", "method": "map", "nmll": 1.0}
+    rows = cells(*(score | {"dataset": f"gp-{name}", "split": 3} for name in ("challenger", "solar", "wine", "yacht")))
+    copied, few = flagged_in_words(rows).split(". ")
+    start = "Splits not ranked, because they have"
+    assert copied.startswith(f"{start} copies of training rows in more than a quarter")
+    assert copied.endswith(": gp-solar (3), gp-wine (3)")
+    assert few == f"{start} fewer than 100 rows in the set: gp-challenger (3)."
 
 
 def test_summary_reports_the_worst_split(cells):

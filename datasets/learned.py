@@ -1,0 +1,67 @@
+"""Checksums that nobody published: learned from the first download, kept in the user's cache, and compared later.
+
+A set with such files has a `Source.listing` that calls `pinned`.
+"""
+
+import json
+import os
+import warnings
+from pathlib import Path
+
+from lockstep_bench.datasets.records import File
+
+NAME = "learned-checksums.json"
+
+
+def path() -> Path:
+    """Return the path of the JSON file: bytes and SHA-256 by the path of a file below the data folder."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("lockstep-bench", appauthor=False) / NAME
+
+
+def pinned(file: File, folder: str) -> File:
+    """Return a file with the size and the digest that were learned, or unchanged where nothing was.
+
+    Args:
+        file: file without a checksum.
+        folder: folder of the file's set, below the data folder.
+    """
+    known = _known().get(f"{folder}/{file.path}")
+    return file._replace(bytes=int(known["bytes"]), sha256=str(known["sha256"])) if known else file
+
+
+def learn(file: File, folder: str, copy: Path) -> None:
+    """Pin a file by the size and the digest of the copy that is here, with a warning.
+
+    Args:
+        file: file without a checksum.
+        folder: folder of the file's set, below the data folder.
+        copy: path of the copy.
+
+    Raises:
+        OSError: the copy cannot be read, or the user's cache cannot be written.
+    """
+    import hashlib
+
+    with copy.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    learned = _known() | {f"{folder}/{file.path}": {"bytes": copy.stat().st_size, "sha256": digest}}
+    target = path()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(learned, indent=1, sort_keys=True), encoding="utf-8")
+    os.replace(temporary, target)
+    warnings.warn(
+        f"nobody has published a checksum of {folder}/{file.path}: that of this first copy, SHA-256 {digest}, is kept "
+        f"in {target}, and every later copy is compared with it",
+        stacklevel=2,
+    )
+
+
+def _known() -> dict[str, dict[str, int | str]]:
+    try:
+        known: dict[str, dict[str, int | str]] = json.loads(path().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return known

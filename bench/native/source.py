@@ -10,6 +10,7 @@ import torch
 from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.loops import LoopWriter
 from lockstep_bench.bench.native.memory import Workspace, stored_roots
+from lockstep_bench.bench.native.row_tiles import row_tiles
 from lockstep_bench.bench.native.values import Program, Value
 
 TEMPLATE = """\
@@ -82,8 +83,15 @@ def source_of(
         block_pointers += [workspace.keep(noise), f"Sfc64& generator = *(Sfc64*)({place});"]
         inputs.append(f"fill_normal(generator, noise, {noise.size});")
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
-    update_pointers = workspace.share(program, homes)
-    once, nests = list(writer.lines(program.once)), list(writer.lines(program.nests))
+    tiles = None if layout.across else row_tiles(program, layout)
+    if tiles is None:
+        update_pointers = workspace.share(program.nests, homes)
+    else:
+        first, last = len(tiles.before), len(tiles.before) + len(tiles.nests)
+        ordered = [*tiles.before, *tiles.nests, *tiles.after]
+        update_pointers = workspace.share(ordered, homes, range(first, last), tiles.kept, tiles.local)
+    once = list(writer.lines(program.once))
+    nests = list(writer.lines(program.nests) if tiles is None else tiles.lines(writer))
     parts = {
         "constants": list(writer.declarations()),
         "block_pointers": block_pointers,

@@ -10,13 +10,13 @@ from lockstep_bench.bench.native.values import Call, Nest, Program, Value
 
 # Steps, each of which takes about the time of a cycle.
 PER_NEST, PER_PRODUCT = 10, 40  # before and after the loops
-PER_LOOP = 2  # over the numbers in lanes
+PER_LOOP = 1.5  # over the numbers in lanes
 PER_TERM = 0.5  # of an inner product
 PER_TRANSPOSED_TERM = 3  # of inner products of rows whose numbers lie side by side
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
 PER_WORD = 6  # of the generator of one replica, for two numbers
 # Of a SIMD value that is read or written, where a block has more numbers than a level of the processor's cache holds.
-PER_MOVE = ((1 << 19, 6), (1 << 17, 2), (0, 0))
+PER_MOVE = ((1 << 19, 6), (1 << 18, 1), (0, 0))
 WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice as long to compile
 
 

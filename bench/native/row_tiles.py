@@ -221,7 +221,8 @@ def _height(tiles: RowTiles, registers: int) -> int:
         tiles.strides[value] * BYTES[LANES[value.dtype]] for value in tiles.local if value.stored and value.home is None
     )
     most = max(1, CACHED_BYTES // max(1, per_row))
-    pieces = {depth_of(*call.product, registers) for call in _calls(tiles.nests) if _sums_rows(call, tiles)}
+    products = [call.product for call in _calls(tiles.nests) if call.product and _sums_rows(call, tiles)]
+    pieces = {depth_of(*sizes, registers) for sizes in products}
     if pieces - {tiles.n_rows}:
         piece = min(pieces)
         return piece * max(1, most // piece)
@@ -248,7 +249,7 @@ def _calls(nests: Iterable[Nest]) -> list[Call]:
 
 
 def _sums_rows(call: Call, tiles: RowTiles) -> bool:
-    return call.product is not None and call.targets[0] not in tiles.strides
+    return call.targets[0] not in tiles.strides
 
 
 def _reads(nest: Nest) -> set[Value]:

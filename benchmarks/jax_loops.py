@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array, lax
 
 from lockstep_bench import methods
-from lockstep_bench.bench.engine.timing import SHORT_UPDATES, UCI_SIZED, TimedFit, clock_for
+from lockstep_bench.bench.engine.timing import UCI_SIZED, TimedFit, clock_for
 from lockstep_bench.methods.maths.likelihoods import MAX_LOG_VARIANCE
 from lockstep_bench.methods.mfvi import INITIAL_LOG_SD
 from lockstep_bench.methods.networks.mlp import MLP
@@ -204,7 +204,7 @@ LOOPS = {
 def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callable[[], float]:
     """Return a function that trains a stack and returns the microseconds of one update of one network.
 
-    Data, network and number of updates are those of `bench.engine.timing.microseconds`. The loop is compiled, and run
+    Data, network and number of updates are those of `bench.engine.timing.timed_stack`. The loop is compiled, and run
     once, before the function is returned.
 
     Args:
@@ -213,7 +213,7 @@ def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callabl
         fit: the fit that is timed.
     """
     method, loop, network = methods.get(name), LOOPS[name], fit.network
-    n_updates = SHORT_UPDATES + fit.timed_updates(n_replicas)
+    n_updates = fit.compared_updates(n_replicas)
     schedule = fit.schedule(method, n_updates)
     phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
     collected = [isinstance(phase, Collection) and phase.takes_iterate for phase in phases]

@@ -132,7 +132,7 @@ def speed(
         fits = [_fit(units, batch, likelihood) for units in layers for batch in batches]
         if against:
             process.pin(threads)
-            _against_jax(chosen, fits, sizes, _execution(execution), output)
+            _against_jax(chosen, fits, sizes, output)
         else:
             _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
 
@@ -182,8 +182,10 @@ def _check(network: str, stacks: str, execution: str, against: str, device: str,
         )
     if against not in ("", "jax"):
         raise typer.BadParameter(f"--against {against} is unknown; it must be jax")
-    if against and (device != "cpu" or threads != 1):
-        raise typer.BadParameter("--against jax compares one thread of the CPU; leave out --device and --threads")
+    if against and (device != "cpu" or threads != 1 or execution):
+        raise typer.BadParameter(
+            "--against jax compares native loops of one thread; leave out --device, --threads and --execution"
+        )
 
 
 def _execution(name: str) -> "Execution | None":
@@ -236,7 +238,6 @@ def _against_jax(
     chosen: "Sequence[Method]",
     fits: "Sequence[TimedFit]",
     sizes: Sequence[int],
-    execution: "Execution | None",
     output: str,
 ) -> None:
     """Time stacks and JAX's loops of the same updates in turns, and print the rows."""
@@ -251,28 +252,30 @@ def _against_jax(
             "--against jax needs JAX, which is not installed; run `pip install 'lockstep-bench[reference]'`, or "
             "`pip install -e '.[reference]'` in a checkout"
         ) from missing
-    from lockstep_bench.bench.engine.timing import microseconds
+    from lockstep_bench.bench.engine.timing import timed_stack
 
     rows: list[Measured] = []
+    if output == "csv":
+        _print_csv([*COLUMNS, "stacked_us", "jax_us", "ratio"], [])
     with _progress() as progress:
         for method, fit, size in progress.track(list(product(chosen, fits, sizes)), description="measuring"):
-            of_jax = timed_loop(method.name, size, fit)
+            of_jax, of_ours = timed_loop(method.name, size, fit), timed_stack(method, size, fit)
             ours: list[float] = []
             theirs: list[float] = []
             for _ in range(ROUNDS):
-                ours.append(microseconds(method, size, execution, fit=fit))
+                ours.append(of_ours())
                 theirs += [of_jax(), of_jax()]
-                ours.append(microseconds(method, size, execution, fit=fit))
-            rows.append(Measured(method.name, fit, size, statistics.median(ours), statistics.median(theirs)))
-    way = execution or "default"
-    if output == "csv":
-        _print_csv(
-            [*COLUMNS, "stacked_us", "jax_us", "ratio", "execution"],
-            [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}", way) for row in rows],
-        )
-    else:
-        title = f"Microseconds per model-step (cpu, 1 thread, {way}): ours, JAX's, and in brackets ours / JAX's"
+                ours.append(of_ours())
+            row = Measured(method.name, fit, size, statistics.median(ours), statistics.median(theirs))
+            rows.append(row)
+            if output == "csv":  # at once, so that a run that is cut off loses nothing
+                _print_csv([], [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}")])
+    if output != "csv":
+        title = "Microseconds per model-step (cpu, 1 thread): ours, JAX's, and in brackets ours / JAX's"
         _print_table(title, sizes, rows, lambda row: f"{row.first:.1f}, {row.second:.1f} ({row.ratio:.2f})")
+        worst = max(rows, key=lambda row: row.ratio)
+        cell = ", ".join(f"{name} {value}" for name, value in zip(COLUMNS, worst.cells(), strict=True))
+        print(f"The largest ratio is {worst.ratio:.2f} ({cell}).")
 
 
 def _relative_to_sgd(
@@ -367,8 +370,10 @@ def _progress() -> Progress:
 
 def _print_csv(headings: list[str], rows: Iterable[Sequence[object]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(headings)
+    if headings:
+        writer.writerow(headings)
     writer.writerows(rows)
+    sys.stdout.flush()
 
 
 def _print_table(

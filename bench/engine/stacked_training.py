@@ -1,6 +1,6 @@
 """Training of a stack: R networks (replicas) are trained together, each update for all at once."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_sweep import sweep
 from lockstep_bench.bench.engine.training_record import TrainingRecord
-from lockstep_bench.bench.engine.updates import ReplayedTraining, Update, needs_of
+from lockstep_bench.bench.engine.updates import ReplayedTraining, Update, UpdateNeeds, needs_of
 from lockstep_bench.bench.engine.vectorise import PerReplica, replica_of
 from lockstep_bench.methods.base import FullBatchMethod, Method
 from lockstep_bench.methods.maths.noise import Noise
@@ -101,11 +101,10 @@ def _trained(
 ) -> tuple[Any, Execution]:
     """Return the state after the last update, and the way in which updates were made."""
     model, plan = stack.model, schedule.plan
-    state = _initial_state(stack)
+    state = initial_state(stack)
     structure = tree_flatten(state)[1]
     phases = [model.method.phase(update, plan) for update in range(1, plan.n_updates + 1)]
-    index = stack.index(np.zeros((model.method.batches_per_update, schedule.minibatch), dtype=np.int64))
-    needs = {phase: needs_of(stack, state, index, phase) for phase in dict.fromkeys(phases)}
+    needs = needs_of_phases(stack, state, schedule, phases)
     updates = {phase: Update(stack, phase, structure) for phase in needs}
     noise = stack.noise("update", max(need.noise_length for need in needs.values()))
     training: ReplayedTraining | NativeTraining | None = None
@@ -140,7 +139,16 @@ def _trained(
     return training.state(), execution
 
 
-def _initial_state(stack: Stack) -> Any:
+def needs_of_phases(
+    stack: Stack, state: Any, schedule: Schedule, phases: Iterable[Hashable]
+) -> dict[Hashable, UpdateNeeds]:
+    """Return what an update of each phase draws and reports; arguments as of `needs_of`."""
+    index = stack.index(np.zeros((stack.model.method.batches_per_update, schedule.minibatch), dtype=np.int64))
+    return {phase: needs_of(stack, state, index, phase) for phase in dict.fromkeys(phases)}
+
+
+def initial_state(stack: Stack) -> Any:
+    """Return the state of all replicas before the first update; every tensor has a leading axis of R."""
     first_replica = tree_map(replica_of, stack.replicas)
     length = stack.noise_length(lambda noise: stack.model.init(first_replica, noise))
     init = stack.vectorise(lambda replica, numbers: stack.model.init(replica, Noise(numbers)))

@@ -11,8 +11,17 @@ import torch
 from optuna.samplers import RandomSampler
 
 from lockstep_bench.bench.engine.minibatches import Schedule
-from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.stacked_training import Execution, train_stacked
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES as MIN_NATIVE_UPDATES
+from lockstep_bench.bench.engine.native_training import native_training, noted_obstacles
+from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel
+from lockstep_bench.bench.engine.stack import Stack
+from lockstep_bench.bench.engine.stacked_training import (
+    Execution,
+    initial_state,
+    needs_of_phases,
+    segments,
+    train_stacked,
+)
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.maths.likelihoods import Gaussian, HeteroscedasticGaussian
 from lockstep_bench.methods.networks.mlp import MLP
@@ -26,6 +35,11 @@ PRODUCTS = 2e9  # most products of a weight and a number in the difference; larg
 MIN_UPDATES, MAX_UPDATES = 128, 4096
 SHORT_UPDATES = 128
 ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
+
+# Of compiled loops, which are compared with those of other libraries: about how long one measurement takes, and what an
+# update is taken to cost.
+SECONDS, FEWEST, MOST = 0.05, 4, 1 << 14  # seconds, and limits of the number of updates
+PER_SECOND = 3e10  # multiplications and additions
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,11 @@ class TimedFit:
         steps = min(model_steps, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
         fewest = min(MIN_UPDATES, max(8, steps))
         return min(MAX_UPDATES, max(fewest, steps // n_replicas))
+
+    def compared_updates(self, n_replicas: int) -> int:
+        """Return how many updates of a stack take about `SECONDS` in a compiled loop."""
+        operations = self.network.dim * (6 * self.batch_size + 60)
+        return int(min(MOST, max(FEWEST, SECONDS * PER_SECOND / (operations * n_replicas))))
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the synthetic data: features (N, P) and targets (N,)."""
@@ -107,12 +126,8 @@ def microseconds(
         fit: sizes of the network and the data.
     """
     stacked = stacked and method.stackable
-    n_fits = max(1, n_replicas // method.members)
-    (x, y), task = fit.data(), fit.task
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
-    fits = [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(n_fits)]
-    data, clock = Data.of(x, y, device), clock_for(device)
+    fits, task = _fits(method, n_replicas, fit), fit.task
+    data, clock = Data.of(*fit.data(), device), clock_for(device)
     train = train_stacked if execution is None else partial(train_stacked, execution=execution)
 
     def seconds(n_updates: int) -> float:
@@ -120,10 +135,57 @@ def microseconds(
         train(method, task, data, fits, fit.schedule(method, n_updates), stacked=stacked)
         return clock() - started
 
-    n_networks = n_fits * method.members
+    n_networks = len(fits) * method.members
     short, timed = (SHORT_UPDATES, fit.timed_updates(n_networks, model_steps)) if stacked else (SHORT_ALONE, ALONE)
     seconds(short)  # warms up, and compiles what the process then remembers
     return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
+
+
+def timed_stack(method: Method, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callable[[], float]:
+    """Return a function that trains a stack by its native loops and returns the microseconds of a network's update.
+
+    The loops are compiled, and make an update, before the function is returned. Minibatches are drawn in it.
+
+    Args:
+        method: the method to time.
+        n_replicas: R, see `microseconds`.
+        fit: the fit whose updates are timed.
+
+    Raises:
+        RuntimeError: if the method has no native loop, or there is no compiler.
+    """
+    fits, n_updates = _fits(method, n_replicas, fit), fit.compared_updates(n_replicas)
+    stack = Stack.of(
+        ReplicaModel(method, fit.task, torch.float32), Data.of(*fit.data()), fits, standardise=True, parallel=True
+    )
+    schedule, clock = fit.schedule(method, n_updates), clock_for("cpu")
+    phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
+    with torch.no_grad(), noted_obstacles() as obstacles:
+        state = initial_state(stack)
+        needs = needs_of_phases(stack, state, schedule, phases)
+        noise = stack.noise("update", max(need.noise_length for need in needs.values()))
+        planned = fit.schedule(method, max(n_updates, MIN_NATIVE_UPDATES))
+        training = native_training(stack, planned, state, noise, list(needs))
+    if training is None:
+        raise RuntimeError(f"{method.name} has no native loop: {obstacles.get(method.name)}")
+
+    def microseconds() -> float:
+        started, done = clock(), 0
+        for rows in stack.minibatches(schedule):
+            for part in segments(phases, done + 1, len(rows), lambda update: False, training.at_once):
+                training.advance(phases[done + part.start], rows[part], done + part.start + 1)
+            done += len(rows)
+        return (clock() - started) / (n_updates * len(fits) * method.members) * 1e6
+
+    training.advance(phases[0], next(stack.minibatches(schedule))[:1], 1)
+    return microseconds
+
+
+def _fits(method: Method, n_replicas: int, fit: TimedFit) -> list[Fit]:
+    """Return fits of random hyper-parameters, as many as have `n_replicas` networks, but at least one."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(fit.task)).params
+    return [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(max(1, n_replicas // method.members))]
 
 
 def _synchronised() -> float:

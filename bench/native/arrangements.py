@@ -87,7 +87,7 @@ def _index(nests: Nests, operation: Operation, data: Value | View, indices: Sequ
         (index,) = indices
         assert index is not None
         text = f"take_rows<{prod(index.shape)}, {prod(shape[len(index.shape) :])}>({{0}}, {data.pointer}, {{1}});"
-        return nests.call(text, [nests.whole(index)], shape, dtype=dtype)[0]
+        return nests.call(text, [nests.whole(index)], shape, dtype=dtype, takes=data.pointer)[0]
     places = _places(data.shape, indices)
     text = f"{{{{ {_table(places)} for (int i = 0; i < {len(places)}; i++) {{0}}[i] = {{1}}[at[i]]; }}}}"
     return nests.call(text, [nests.whole(data)], shape, dtype=dtype)[0]

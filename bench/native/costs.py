@@ -1,20 +1,27 @@
 """Estimates how long an update takes in each layout, to choose between them. The choice never changes a fit's bits."""
 
+from math import prod
+
 from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.loops import merged, reductions_of, windows
-from lockstep_bench.bench.native.memory import stored_roots
-from lockstep_bench.bench.native.values import Call, Nest, Program
+from lockstep_bench.bench.native.memory import operands, stored_roots, targets
+from lockstep_bench.bench.native.row_tiles import row_tiles
+from lockstep_bench.bench.native.values import Call, Nest, Program, Value
 
-# Steps, each of which computes one SIMD value.
+# Steps, each of which takes about the time of a cycle.
 PER_NEST, PER_PRODUCT = 10, 40  # before and after the loops
+PER_LOOP = 1.5  # over the numbers in lanes
+PER_TERM = 0.5  # of an inner product
+PER_TRANSPOSED_TERM = 3  # of inner products of rows whose numbers lie side by side
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
 PER_WORD = 6  # of the generator of one replica, for two numbers
+# Of a SIMD value that is read or written, where a block has more numbers than a level of the processor's cache holds.
+PER_MOVE = ((1 << 19, 6), (1 << 18, 1), (0, 0))
 WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice as long to compile
-CACHED_NUMBERS, BEYOND_CACHE = 1 << 16, 1.3  # of a block; the factor by which steps of larger blocks take longer
 
 
 def steps(program: Program, layout: Layout, n_normals: int) -> float:
-    """Return about how many SIMD values an update of one block computes, or moves in the time of one.
+    """Return about how many cycles an update of one block takes.
 
     Args:
         program: program of the update.
@@ -26,8 +33,22 @@ def steps(program: Program, layout: Layout, n_normals: int) -> float:
         total += PER_NORMAL * n_normals
     else:
         total += (PER_NORMAL / layout.lanes + PER_WORD / 2) * n_normals
-    numbers = sum(value.size for value in stored_roots(program.nests)) * (layout.lanes if layout.across else 1)
-    return total * (BEYOND_CACHE if numbers > CACHED_NUMBERS else 1)
+    tiles = None if layout.across else row_tiles(program, layout)
+    nests, local = (program.nests, set[Value]()) if tiles is None else ([*tiles.before, *tiles.after], tiles.local)
+    stored = sum(value.size for value in stored_roots(program.nests) if value not in local)
+    numbers = stored * (layout.lanes if layout.across else 1)
+    per_move = next(cost for least, cost in PER_MOVE if numbers >= least)
+    return total + per_move * sum(_moved(nest, layout) for nest in nests)
+
+
+def _moved(nest: Nest, layout: Layout) -> float:
+    """Return how many SIMD values a nest reads and writes."""
+    if nest.domain is None:
+        sizes = (prod(view.shape) for statement in nest.statements for view in operands(statement))
+        numbers = sum(sizes) + sum(value.size for statement in nest.statements for value in targets(statement))
+    else:
+        numbers = prod(nest.domain) * len(windows(nest))
+    return numbers if layout.across else numbers / layout.lanes
 
 
 def _of_loops(nest: Nest, layout: Layout) -> float:
@@ -40,8 +61,9 @@ def _of_loops(nest: Nest, layout: Layout) -> float:
     indices = 1.0
     for place, size in enumerate(nest.domain):
         indices *= -(-size // layout.lanes) if place == axis else size
+    loops = 0 if axis is None else prod(nest.domain) // nest.domain[axis]
     apart = 0 if axis is None else sum(view.strides[axis] not in (0, 1) for view in windows(nest))
-    return PER_NEST + indices * (2 * len(nest.statements) + layout.lanes * apart)
+    return PER_NEST + PER_LOOP * loops + indices * (2 * len(nest.statements) + layout.lanes * apart)
 
 
 def _of_call(nest: Nest, layout: Layout) -> float:
@@ -57,11 +79,13 @@ def _of_call(nest: Nest, layout: Layout) -> float:
 
 def _of_product(rows: int, inner: int, columns: int, layout: Layout) -> float:
     if layout.across:
-        return rows * inner * columns
+        return PER_TERM * rows * inner * columns
     by_columns, by_rows = (
-        inner * (one * -(-other // layout.lanes)) for one, other in ((rows, columns), (columns, rows))
+        PER_TERM * inner * (one * -(-other // layout.lanes)) for one, other in ((rows, columns), (columns, rows))
     )
-    return min(by_columns, by_rows + rows * inner, rows * inner * columns)
+    if columns == 1:
+        return PER_TRANSPOSED_TERM * inner * -(-rows // layout.lanes)
+    return min(by_columns, by_rows + rows * inner)
 
 
 def replicas_across(n_replicas: int, lanes: int, block: float, single: float) -> int:

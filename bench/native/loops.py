@@ -109,6 +109,7 @@ class _NestWriter:
             if statement not in self._levels:
                 start = address(View.of(statement.target))
                 begun = self._stored(start, "i", statement.start, 1, 1)
+                yield "if (row == 0)" if statement.continues else ""
                 yield f"for (int i = 0; i < {statement.target.size}; i++) {begun}"
         yield from self._loops(0, [_Block()])
         yield "}"
@@ -118,7 +119,10 @@ class _NestWriter:
         begun = [statement for statement, at in self._levels.items() if at == level]
         for statement, block in product(begun, blocks):
             kind = LANES[statement.target.dtype]
-            yield f"{kind} {self._names[statement]}{block.suffix} = {statement.start};"
+            name = f"{self._names[statement]}{block.suffix}"
+            yield f"{kind} {name} = {statement.start};"
+            if statement.continues:
+                yield f"if (row > 0) {name} = {self._element(self._sum_of(statement), block)};"
         if level == len(self._order):
             for block in blocks:
                 yield from self._body(block)

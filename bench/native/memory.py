@@ -3,10 +3,10 @@
 A value's place is free again after the last nest that reads it, so that the workspace stays in the processor's cache.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from lockstep_bench.bench.native.layouts import Layout
-from lockstep_bench.bench.native.values import Call, Nest, Program, Reduce, Statement, StoreStep, Value, View
+from lockstep_bench.bench.native.values import Call, Nest, Reduce, Statement, StoreStep, Value, View
 
 
 class Workspace:
@@ -27,40 +27,53 @@ class Workspace:
 
     def keep(self, value: Value) -> str:
         """Give a value a place for good; return its declaration."""
-        return self._declaration(value, self._grow(value))
+        return self._declaration(value, self._grow(self._layout.bytes_of(value)))
 
-    def share(self, program: Program, homes: dict[Value, str]) -> list[str]:
+    def share(
+        self,
+        nests: Sequence[Nest],
+        homes: dict[Value, str],
+        repeated: range = range(0),
+        kept: Callable[[Value], Value] = lambda value: value,
+        local: Collection[Value] = (),
+    ) -> list[str]:
         """Give places to all values of the nests that run at every update; return the declarations.
 
         Args:
-            program: program of the update.
+            nests: the nests of the update.
             homes: values that have memory elsewhere, and its C++ name.
+            repeated: numbers of nests that run several times, one after the other, before those that follow.
+            local: values that each of these times computes anew.
+            kept: maps a value to the part that is in memory at a time.
         """
-        lives = _lives(program.nests)
+        lives = _lives(nests)
         in_use: list[tuple[int, int, int]] = []  # (last nest that reads it, offset, bytes)
         declarations = []
-        for value in sorted(stored_roots(program.nests), key=lambda value: lives[value][0]):
+        for value, (start, end) in lives.items():
+            if value not in local and (start in repeated or end in repeated):
+                lives[value] = min(start, repeated.start), max(end, repeated.stop - 1)
+        for value in sorted(stored_roots(nests), key=lambda value: lives[value][0]):
             if value in homes:
                 value.pointer = homes[value]
                 continue
             start, end = lives[value]
             self._free += [(offset, size) for last, offset, size in in_use if last < start]
             in_use = [place for place in in_use if place[0] >= start]
-            offset = self._reuse(value)
-            in_use.append((end, offset, self._layout.bytes_of(value)))
+            size = self._layout.bytes_of(kept(value))
+            offset = self._reuse(size)
+            in_use.append((end, offset, size))
             declarations.append(self._declaration(value, offset))
         return declarations
 
-    def _grow(self, value: Value) -> int:
-        self.size += self._layout.bytes_of(value)
-        return self.size - self._layout.bytes_of(value)
+    def _grow(self, size: int) -> int:
+        self.size += size
+        return self.size - size
 
-    def _reuse(self, value: Value) -> int:
+    def _reuse(self, wanted: int) -> int:
         """Return the offset of the smallest free place that is large enough, or of a new one."""
-        wanted = self._layout.bytes_of(value)
         fitting = [place for place in self._free if place[1] >= wanted]
         if not fitting:
-            return self._grow(value)
+            return self._grow(wanted)
         offset, size = min(fitting, key=lambda place: place[1])
         self._free.remove((offset, size))
         if size > wanted:

@@ -93,6 +93,7 @@ class Nests:
         dtype: torch.dtype = torch.float32,
         product: tuple[int, int, int] | None = None,
         factorises: int = 0,
+        takes: str = "",
     ) -> list[View]:
         """Return what a C++ statement writes.
 
@@ -103,12 +104,13 @@ class Nests:
             dtype: type of the results.
             product: see `Call`.
             factorises: see `Call`.
+            takes: see `Call`.
         """
         views = [self._in_memory(view) for view in operands]
         fixed = all(view.value.fixed for view in views)
         nests = self._nests(fixed)
         targets = tuple(Value(shape, dtype, fixed, nest=len(nests), stored=True) for shape in shapes)
-        nests.append(Nest(None, [Call(text, targets, tuple(views), product, factorises)]))
+        nests.append(Nest(None, [Call(text, targets, tuple(views), product, factorises, takes)]))
         return [View.of(target) for target in targets]
 
     def copy(self, view: View, fixed: bool | None = None) -> View:

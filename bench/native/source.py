@@ -10,6 +10,7 @@ import torch
 from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.loops import LoopWriter
 from lockstep_bench.bench.native.memory import Workspace, stored_roots
+from lockstep_bench.bench.native.row_tiles import RowTiles, row_tiles
 from lockstep_bench.bench.native.values import Program, Value
 
 TEMPLATE = """\
@@ -82,8 +83,9 @@ def source_of(
         block_pointers += [workspace.keep(noise), f"Sfc64& generator = *(Sfc64*)({place});"]
         inputs.append(f"fill_normal(generator, noise, {noise.size});")
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
-    update_pointers = workspace.share(program, homes)
-    once, nests = list(writer.lines(program.once)), list(writer.lines(program.nests))
+    update_pointers, tiles = _shared(program, homes, workspace, layout)
+    once = list(writer.lines(program.once))
+    nests = list(tiles.lines(writer) if tiles else writer.lines(program.nests))
     parts = {
         "constants": list(writer.declarations()),
         "block_pointers": block_pointers,
@@ -101,6 +103,19 @@ def source_of(
         closed="" if layout.across else "}",
         **{name: "\n".join(lines) for name, lines in parts.items()},
     )
+
+
+def _shared(
+    program: Program, homes: dict[Value, str], workspace: Workspace, layout: Layout
+) -> tuple[list[str], RowTiles | None]:
+    """Give places to the values of an update; return their declarations, and the tiles of rows, if it has any."""
+    tiles = None if layout.across else row_tiles(program, layout)
+    if tiles is None:
+        return workspace.share(program.nests, homes), None
+    first = len(tiles.before)
+    repeated = range(first, first + len(tiles.nests))
+    nests = [*tiles.before, *tiles.nests, *tiles.after]
+    return workspace.share(nests, homes, repeated, tiles.kept, tiles.local), tiles
 
 
 def _leaves(

@@ -143,6 +143,7 @@ class Reduce:
     axes: tuple[int, ...]  # of the nest's domain
     combine: str  # with {0} for the accumulator and {1} for the operand
     start: str
+    continues: bool = False  # from what the target holds, in all tiles of rows but the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +164,7 @@ class Call:
         operands: windows whose first numbers the pointers show.
         product: rows, inner length and columns of a matrix product.
         factorises: rows of a matrix that is factorised, or 0.
+        takes: C++ name of the data of which it takes rows.
     """
 
     text: str
@@ -170,6 +172,7 @@ class Call:
     operands: tuple[View, ...] = ()
     product: tuple[int, int, int] | None = None
     factorises: int = 0
+    takes: str = ""
 
 
 Statement = Compute | Reduce | StoreStep | Call

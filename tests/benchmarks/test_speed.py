@@ -16,6 +16,7 @@ from lockstep_bench.bench.environment import process
 def short(monkeypatch):
     for limit in ("SHORT_UPDATES", "MIN_UPDATES", "MAX_UPDATES", "SHORT_ALONE", "ALONE"):
         monkeypatch.setattr(timing, limit, 2)
+    monkeypatch.setattr(timing, "SECONDS", 0)
     monkeypatch.setattr(speed, "REPEATS", 1)
     monkeypatch.setattr(speed, "ROUNDS", 1)
     # These change how this process returns memory, and its cores.
@@ -61,6 +62,15 @@ def test_jax_is_compared_for_every_loop():
     assert all(float(row["stacked_us"]) and float(row["jax_us"]) for row in rows)
 
 
+def test_worst_cell_is_named(monkeypatch):
+    loops = pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError)
+    monkeypatch.setattr(loops, "timed_loop", lambda name, stack, fit: lambda: 2.0)
+    monkeypatch.setattr(timing, "timed_stack", lambda method, stack, fit: lambda: float(stack * fit.batch_size))
+    arguments = ["--against", "jax", "--methods", "map", "--stack", "4,5", "--batch-size", "1,2"]
+    result = CliRunner().invoke(speed.app, arguments)
+    assert "The largest ratio is 5.00 (method map, hidden 50, batch_size 2, stack 5)." in result.stdout
+
+
 def test_missing_jax_is_reported(monkeypatch):
     monkeypatch.delitem(sys.modules, "benchmarks.jax_loops", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
@@ -84,6 +94,7 @@ def test_missing_jax_is_reported(monkeypatch):
         (["--scaling", "out.txt"], ".svg"),
         (["--scaling", "no-such-folder/out.svg"], "exists"),
         (["--against", "jax", "--threads", "2"], "one thread"),
+        (["--against", "jax", "--execution", "eager"], "native loops"),
         (["--against", "jax", "--methods", "slang"], "map, mfvi, vifa, swag"),
         (["--network", "resnet18", "--stack", "5"], "leave out"),
         (["--batch-size", "0"], "at least 1"),

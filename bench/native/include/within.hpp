@@ -111,20 +111,55 @@ template <class V, int L> INLINE void transpose(V *rows) {
     }
 }
 
+// Columns of L rows of numbers that are `step` apart, where rows beyond COUNT repeat the first: `columns` of them.
+template <class V, int COUNT, class S> INLINE void load_columns(V *to, const S *from, int step, int columns) {
+    constexpr int L = LANES<S, V>;
+    const auto row = [&](int i) { return from + (i < COUNT ? i : 0) * step; };
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<S, float> && L == 16) {
+        // Quarters of four rows side by side in a register are then exchanged within quarters.
+#pragma GCC unroll 4
+        for (int j = 0; j < 16; j += 4) {
+            if (j >= columns) break;
+            __m512 part[4];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                part[i] = _mm512_castps128_ps512(_mm_loadu_ps(row(i) + j));
+                part[i] = _mm512_insertf32x4(part[i], _mm_loadu_ps(row(i + 4) + j), 1);
+                part[i] = _mm512_insertf32x4(part[i], _mm_loadu_ps(row(i + 8) + j), 2);
+                part[i] = _mm512_insertf32x4(part[i], _mm_loadu_ps(row(i + 12) + j), 3);
+            }
+            const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(part[0], part[1]));
+            const __m512d high = _mm512_castps_pd(_mm512_unpackhi_ps(part[0], part[1]));
+            const __m512d low_after = _mm512_castps_pd(_mm512_unpacklo_ps(part[2], part[3]));
+            const __m512d high_after = _mm512_castps_pd(_mm512_unpackhi_ps(part[2], part[3]));
+            to[j] = (V)_mm512_unpacklo_pd(low, low_after);
+            to[j + 1] = (V)_mm512_unpackhi_pd(low, low_after);
+            to[j + 2] = (V)_mm512_unpacklo_pd(high, high_after);
+            to[j + 3] = (V)_mm512_unpackhi_pd(high, high_after);
+        }
+        return;
+    }
+#endif
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) to[i] = load<V>(row(i));
+    transpose<V, L>(to);
+}
+
 // Copies `depth` rows of COLUMNS numbers of B, of which neighbours in a row are SBN apart, into rows of REGS registers.
 template <class V, class S, int COLUMNS, int REGS, int SBK, int SBN>
 static __attribute__((noinline)) void pack(S *to, const S *from, int depth) {
-    constexpr int L = LANES<S, V>;
+    constexpr int L = LANES<S, V>, LAST = COLUMNS - (REGS - 1) * L;
     for (int group = 0; group < REGS; group++) {
-        const int columns = COLUMNS - group * L < L ? COLUMNS - group * L : L;
+        const int columns = group < REGS - 1 ? L : LAST;
         if constexpr (SBK == 1) {
             for (int k = 0; k < depth; k += L) {
                 V block[L];
-#pragma GCC unroll 16
-                for (int i = 0; i < L; i++)
-                    block[i] = load<V>(from + (group * L + (i < columns ? i : 0)) * SBN + k);
-                transpose<V, L>(block);
                 const int rows = depth - k < L ? depth - k : L;
+                if (LAST == L || group < REGS - 1)
+                    load_columns<V, L>(block, from + group * L * SBN + k, SBN, rows);
+                else
+                    load_columns<V, LAST>(block, from + group * L * SBN + k, SBN, rows);
                 for (int i = 0; i < rows; i++) memcpy(to + ((k + i) * REGS + group) * L, &block[i], sizeof(V));
             }
         } else {
@@ -195,7 +230,7 @@ static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict 
 // DEPTH, of which each is summed from zero and then added.
 template <class V, class S, int M, int K, int ROWS, int TALL, int REGS, int LAST, int SAM, int SAK, int SBK, int SBN, int SCM,
           int SCN, int DEPTH>
-static void columns(S *c, const S *a, const S *b, int panels) {
+static void columns(S *c, const S *a, const S *b, int panels, Start begin) {
     constexpr int L = LANES<S, V>, WIDTH = (REGS - 1) * L + LAST;
     constexpr bool PACKED = SBN != 1 && (L > 1 || REGS > 1);
     constexpr int STEP = !PACKED || DEPTH < K ? DEPTH : K < PACKED_DEPTH ? K : PACKED_DEPTH;
@@ -214,7 +249,7 @@ static void columns(S *c, const S *a, const S *b, int panels) {
     };
     for (int k = 0; k < K; k += STEP) {
         const int depth = K - k < STEP ? K - k : STEP;
-        const Start start = k == 0 ? ZERO : DEPTH < K ? ADD : CONTINUE;
+        const Start start = k == 0 ? begin : DEPTH < K ? ADD : CONTINUE;
         if constexpr (PACKED) {
             alignas(64) S packed[STEP * REGS * L];
             pack<V, S, WIDTH, REGS, SBK, SBN>(packed, b + k * SBK, depth);
@@ -226,7 +261,7 @@ static void columns(S *c, const S *a, const S *b, int panels) {
 }
 
 template <class V, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, int DEPTH, class S>
-static void product(S *c, const S *a, const S *b) {
+static void product(S *c, const S *a, const S *b, Start begin) {
     constexpr int L = LANES<S, V>, REGS = ceil_div(N, L);
     constexpr Panels panels = divide(M, REGS, K < DEPTH ? K : DEPTH);
     constexpr int ROWS = M / panels.rows, TALL = M % panels.rows;
@@ -238,15 +273,16 @@ static void product(S *c, const S *a, const S *b) {
         if constexpr (WIDE != 0)
             if (j < WIDE) {
                 columns<V, S, M, K, ROWS, TALL, WIDTH + 1, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right,
-                                                                                                panels.rows);
+                                                                                                panels.rows, begin);
                 continue;
             }
         if constexpr (panels.columns > 1)
             if (j < panels.columns - 1) {
-                columns<V, S, M, K, ROWS, TALL, WIDTH, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
+                columns<V, S, M, K, ROWS, TALL, WIDTH, L, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows,
+                                                                                             begin);
                 continue;
             }
-        columns<V, S, M, K, ROWS, TALL, WIDTH, LAST, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows);
+        columns<V, S, M, K, ROWS, TALL, WIDTH, LAST, SAM, SAK, SBK, SBN, SCM, SCN, DEPTH>(to, a, right, panels.rows, begin);
     }
 }
 
@@ -256,17 +292,45 @@ template <class S> constexpr long cost(int m, int k, int n, bool copied) {
     return long(k) * (m * ceil_div(n, LANES<S>) + (copied ? n : 0));
 }
 
+// COUNT inner products of rows of A, whose numbers lie side by side, and the vector B.
+template <class V, int COUNT, int K, int SAM, int SBK, class S>
+INLINE void row_products(S *c, const S *a, const S *b, Start begin) {
+    constexpr int L = LANES<S, V>;
+    V sum = begin == ZERO ? V{} : load<V>(c);
+    const auto add = [&](int k, int columns) __attribute__((always_inline)) {
+        V block[L];
+        load_columns<V, COUNT>(block, a + k, SAM, columns);
+#pragma GCC unroll 16
+        for (int i = 0; i < columns; i++) sum += block[i] * b[(k + i) * SBK];
+    };
+    constexpr int WHOLE = K / L * L;
+    for (int k = 0; k < WHOLE; k += L) add(k, L);
+    if constexpr (WHOLE < K) add(WHOLE, K - WHOLE);
+    if constexpr (std::is_same_v<V, F>)
+        store<COUNT>(c, sum);
+    else
+        memcpy(c, &sum, COUNT * sizeof(S));
+}
+
 // C = A B, with the columns of C in lanes, or its rows, or number by number.
 template <int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int DEPTH, class S>
-static void multiply(S *c, const S *a, const S *b) {
+static void multiply(S *c, const S *a, const S *b, Start begin = ZERO) {
     constexpr long BY_COLUMNS = cost<S>(M, K, N, SBN != 1), BY_ROWS = cost<S>(N, K, M, SAM != 1) + M * N / 2;
+    constexpr int L = LANES<S>;
+    if constexpr (N == 1 && SAK == 1 && SAM != 1 && DEPTH >= K && M >= L / 2 && K >= 4) {
+        for (int i = 0; i < M / L * L; i += L)
+            row_products<Register<S>, L, K, SAM, SBK>(c + i, a + i * SAM, b, begin);
+        if constexpr (M % L != 0)
+            row_products<Register<S>, M % L, K, SAM, SBK>(c + M / L * L, a + M / L * L * SAM, b, begin);
+        return;
+    }
     constexpr bool SINGLE = (SBN == 1 || N == 1) && M * N * long(K) < (BY_COLUMNS < BY_ROWS ? BY_COLUMNS : BY_ROWS);
     if constexpr (SINGLE)
-        product<S, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b);
+        product<S, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b, begin);
     else if constexpr (BY_COLUMNS <= BY_ROWS)
-        product<Register<S>, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b);
+        product<Register<S>, M, K, N, SAM, SAK, SBK, SBN, N, 1, DEPTH>(c, a, b, begin);
     else
-        product<Register<S>, N, K, M, SBN, SBK, SAK, SAM, 1, N, DEPTH>(c, b, a);
+        product<Register<S>, N, K, M, SBN, SBK, SAK, SAM, 1, N, DEPTH>(c, b, a, begin);
 }
 
 // The functions of `linalg.hpp` and `data.hpp`, by the same names.
@@ -278,6 +342,44 @@ static void matmul(S *c, const S *a, const S *b) {
 }
 template <int M, int K, int SAM, int SAK, class S> static void gram(S *c, const S *a) {
     multiply<M, K, M, SAM, SAK, SAK, SAM, linalg::depth_of(M, K, M, true)>(c, a, a);
+}
+
+// ROWS of the M rows of a product.
+template <int ROWS, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, class S>
+static void rows_of_product(S *c, const S *a, const S *b) {
+    multiply<ROWS, K, N, SAM, SAK, SBK, SBN, linalg::depth_of(M, K, N, false)>(c, a, b);
+}
+
+// TERMS of the K terms of a product's inner products, which are STEP terms at a time. All but the first are added to
+// those before.
+template <int TERMS, int STEP, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, class S>
+static void terms_of_product(S *c, const S *a, const S *b, bool first) {
+    constexpr int DEPTH = linalg::depth_of(M, K, N, false);
+    static_assert(DEPTH == K || STEP % DEPTH == 0, "a sum must have the same terms as without tiles");
+    multiply<M, TERMS, N, SAM, SAK, SBK, SBN, DEPTH>(c, a, b, first ? ZERO : DEPTH < K ? ADD : CONTINUE);
+}
+
+// The rows of a K x N matrix, side by side.
+template <int K, int N, int SK, int SN, class S> static void copy_rows(S *to, const S *from) {
+    using V = Register<S>;
+    constexpr int L = LANES<S>;
+    if constexpr (SK == 1 && K >= L) {
+        // The last numbers of each row are written first, because whole registers go beyond its end.
+        constexpr int LAST = (N - 1) / L * L;
+        for (int at = 0; at < K; at += L) {
+            const int k = at + L <= K ? at : K - L;
+            V block[L];
+            load_columns<V, N - LAST>(block, from + LAST * SN + k, SN, L);
+            for (int i = 0; i < L; i++) memcpy(to + (k + i) * N + LAST, &block[i], sizeof(V));
+            for (int n = LAST - L; n >= 0; n -= L) {
+                load_columns<V, L>(block, from + n * SN + k, SN, L);
+                for (int i = 0; i < L; i++) memcpy(to + (k + i) * N + n, &block[i], sizeof(V));
+            }
+        }
+    } else {
+        for (int k = 0; k < K; k++)
+            for (int n = 0; n < N; n++) to[k * N + n] = from[k * SK + n * SN];
+    }
 }
 
 template <int SIZE> INLINE void load_rows(int64_t *out, const int64_t *rows, int64_t replica, int64_t) {

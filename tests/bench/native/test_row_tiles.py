@@ -1,0 +1,85 @@
+"""Tiles of rows: the same bits as without tiles, in less memory."""
+
+import platform
+import re
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lockstep_bench import methods
+from lockstep_bench.bench.engine import native_training
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_flatten
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.timing import TimedFit
+from lockstep_bench.bench.native import loop, row_tiles
+from lockstep_bench.bench.native.compiler import INCLUDE, compiler, run
+from lockstep_bench.bench.native.libraries import bits_are_those_of_any_layout
+from lockstep_bench.bench.native.row_tiles import depth_of
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """Sources of the loops that are compiled."""
+    monkeypatch.setattr(native_training, "MIN_UPDATES", 1)
+    monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
+    seen, compiled = [], loop.compiled
+    monkeypatch.setattr(loop, "compiled", lambda source: seen.append(source) or compiled(source))
+    return seen
+
+
+def train(fit, name, across, monkeypatch):
+    """Return the leaves of two fits after three updates in one layout."""
+    monkeypatch.setattr(native_training, "replicas_across", lambda count, *_: count if across else 0)
+    method, (x, y) = methods.get(name), fit.data()
+    hparams = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 2.0}
+    fits = [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(2)]
+    schedule = Schedule.exactly(method, fit.n_rows, fit.batch_size, 3)
+    trained = train_stacked(method, fit.task, Data.of(x, y), fits, schedule)
+    assert trained.execution == "native"
+    return [leaf for leaf in tree_flatten(trained.posterior)[0] if isinstance(leaf, torch.Tensor)]
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [
+        ("map", TimedFit((20, 20), 100, 130)),
+        ("mfvi", TimedFit((7,), 100, 130, predicted_noise=True)),  # a last tile of other rows
+        ("map", TimedFit((40,), 40, 50)),  # as many units as rows
+    ],
+)
+def test_bits_do_not_depend_on_tiles(name, fit, sources, monkeypatch):
+    if not bits_are_those_of_any_layout():
+        pytest.skip("with this compiler all stacks have one layout")
+    monkeypatch.setattr(row_tiles, "CACHED_BYTES", 1 << 10)
+    ours, others = (train(fit, name, across, monkeypatch) for across in (False, True))
+    assert "row += " in sources[0]
+    assert all(map(torch.equal, ours, others))
+
+
+def test_tiles_take_the_memory_of_their_rows(sources, monkeypatch):
+    sizes = []
+    for n_rows in (400, 800):
+        train(TimedFit((64,), n_rows, n_rows), "map", False, monkeypatch)
+        sizes.append(int(re.findall(r"workspace_bytes\(\) \{ return (\d+)", sources[-1])[0]))
+    assert sizes[1] - sizes[0] < 400 * (8 + 64)  # indices of rows, where a row of activations has 256 bytes
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the compiler knows no other processor's instructions")
+def test_depth_is_that_of_the_header(tmp_path):
+    """The compiler compares them, for processors of both kinds."""
+    sizes = [(6, 500, 50), (50, 500, 50), (200, 500, 200), (6, 500, 500), (500, 927, 1), (3, 100, 2), (12, 64, 9)]
+    for flags, registers in ((["-mavx512f"], 32), (["-mavx2"], 16)):
+        checks = [
+            f"static_assert(linalg::depth_of({m}, {k}, {n}, false) == {depth_of(m, k, n, registers)});"
+            for m, k, n in sizes
+        ]
+        source = Path(tmp_path, "depth.cpp")
+        source.write_text('#include "linalg.hpp"\n' + "\n".join(checks))
+        command = [*compiler(), "-std=c++17", "-Wno-psabi", *flags, f"-I{INCLUDE}", "-fsyntax-only", str(source)]
+        code, messages = run(command, 60, "c++")
+        assert code == 0, messages

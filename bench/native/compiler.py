@@ -185,8 +185,8 @@ def _reason(code: int, messages: str, folder: Path) -> str:
         return f"no space is left in {folder.parent}, or in {tempfile.gettempdir()}; make room there"
     if not code:
         return "it wrote no library"
-    lines = [line for line in messages.splitlines() if line.strip()]
+    lines = [line for line in messages.replace(f"{folder}{os.sep}", "").splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
-    reason = [*errors, *lines[-1:], f"exit code {code}, without a message"][0].replace(f"{folder}{os.sep}", "")
+    reason = [*errors, *lines[-1:], f"exit code {code}, without a message"][0]
     killed = " (out of memory?)" if "Killed" in reason else ""  # the compiler proper, of which the driver tells
     return capped(re.sub(r"(?<=loop\.cpp)(:\d+)+", "", reason), LONGEST_REASON) + killed

@@ -70,8 +70,8 @@ class KnownFacts:
         if key not in self._kept:
             self._kept[key] = self._new[key] = list(parsed(source))
         code, imports, at_top, attributes = self._kept[key]
-        names = (tuple(Imported(*each) for each in part) for part in (imports, at_top))
-        return Facts(code, *names, tuple((name, attribute) for name, attribute in attributes))
+        imported, top = (tuple(Imported(*each) for each in part) for part in (imports, at_top))
+        return Facts(code, imported, top, tuple((name, attribute) for name, attribute in attributes))
 
     def keep(self) -> None:
         """Write the facts that are new. No failure to do so is an error."""

@@ -1,14 +1,16 @@
 """Overhead of a benchmark run, which is its time besides training: `python -m benchmarks.overhead`.
 
     python -m benchmarks.overhead --jobs 1000        # time that workers wait, and computing time of the main process
+    python -m benchmarks.overhead --store 5000       # cells a second that the main process stores, of many workers
     python -m benchmarks.overhead --scan 10000       # time in which a resumed run reads the finished cells
     python -m benchmarks.overhead --rows 100000      # time and memory of commands on that many published rows
     python -m benchmarks.overhead --plan 400000      # time and memory of a dry run of that many cells
 
 A cell is one method on one split of a data set, and a job is one or more cells that a worker trains together. The cells
-of the first measurement are as small as possible: one trial of MAP, a few minibatches. The other measurements make up
-    results without training (`benchmarks.many_rows`) or data sets (`benchmarks.many_sets`), and start each command as a
-    user would. The dry run reads made-up costs of methods instead of measuring them, which takes up to 20 seconds.
+of the first measurement are as small as possible: one trial of MAP, a few minibatches. The second repeats the result of
+such a cell (`benchmarks.simulated`), from 400 workers that take half a second for each. The other measurements make up
+results without training (`benchmarks.many_rows`) or data sets (`benchmarks.many_sets`), and start each command as a
+user would. The dry run reads made-up costs of methods instead of measuring them, which takes up to 20 seconds.
 """
 
 import os
@@ -25,6 +27,8 @@ import typer
 
 from lockstep_bench.shared.door import Door
 from benchmarks.trivial import trivial_cells
+
+SIMULATED_WORKERS, SIMULATED_SECONDS = 400, 0.5
 
 ROOT = Path(__file__).resolve().parents[1]
 WRITE = """
@@ -56,19 +60,22 @@ app = Door()
 @app.command()
 def main(
     jobs: Annotated[int, typer.Option(help="Trivial cells to run, one per job.", min=0)] = 0,
+    store: Annotated[int, typer.Option(help="Trivial cells of simulated workers to store.", min=0)] = 0,
     scan: Annotated[int, typer.Option(help="Finished cells that a resumed run reads.", min=0)] = 0,
     rows: Annotated[int, typer.Option(help="Published rows that pages and tables are made of.", min=0)] = 0,
     plan: Annotated[int, typer.Option(help="Cells that a dry run plans.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
 ) -> None:
     """Measure the overhead of the benchmark: its time besides training."""
-    if not jobs and not scan and not rows and not plan:
+    if not any((jobs, store, scan, rows, plan)):
         raise typer.BadParameter(
-            "nothing to measure; give --jobs 1000, --scan 10000, --rows 100000, --plan 400000 or several"
+            "nothing to measure; give --jobs 1000, --store 5000, --scan 10000, --rows 100000, --plan 400000 or several"
         )
     with TemporaryDirectory() as folder:
         if jobs:
             typer.echo(_of_jobs(Path(folder) / "jobs", jobs, workers))
+        if store:
+            typer.echo(_of_storing(Path(folder) / "store", store))
         if scan:
             typer.echo(_of_scan(Path(folder) / "scan", scan))
         if rows:
@@ -107,6 +114,17 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
     shares = ", ".join(f"{what} {part / seconds:.1%}" for what, part in parts.items())
     each = f"{busy / n_measured * 1000:.0f} ms"
     return f"{n_measured} jobs of {each} on {workers} workers in {seconds:.1f} s; of which {shares}"
+
+
+def _of_storing(folder: Path, count: int) -> str:
+    from benchmarks.simulated import simulate
+
+    done = simulate(folder, count, SIMULATED_WORKERS, SIMULATED_SECONDS)
+    return (
+        f"{count} cells of {SIMULATED_WORKERS} simulated workers, at most {done.most_at_once} at work at a time, "
+        f"stored in {done.seconds:.1f} s: {count / done.seconds:.0f} a second, of which the main process computed "
+        f"{1000 * done.computing / count:.2f} ms for each"
+    )
 
 
 def _of_scan(folder: Path, count: int) -> str:

@@ -92,6 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled training loops from session to session, where all processes of the tests find them."""
     os.environ.setdefault("BENCH_NATIVE_CACHE", str(config.rootpath / ".pytest_cache" / "native"))
     os.environ.setdefault("BENCH_ROWS_CACHE", str(config.rootpath / ".pytest_cache" / "rows"))
+    os.environ.setdefault("BENCH_CODE_CACHE", str(config.rootpath / ".pytest_cache" / "code"))
 
 
 def pytest_xdist_auto_num_workers() -> int:

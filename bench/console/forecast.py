@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lockstep_bench.bench.costs.batching import MIB
 from lockstep_bench.bench.costs.calibration import Calibrations
-from lockstep_bench.bench.costs.estimates import BASES, GUESSED
+from lockstep_bench.bench.costs.estimates import BASES, UNSURE
 from lockstep_bench.bench.costs.workload import Measure, PlannedJob, Workload
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
@@ -58,9 +58,12 @@ def show(console: Console, load: Workload) -> None:
         each = f"; a thread and {_mib(load.free_bytes * n_devices // len(workers))} of free memory for each"
     names = ", ".join(worker.name for worker in workers)
     console.print(f"{len(workers)} worker(s): {escape(names)}{each}", soft_wrap=True)
-    known = [job for job in load.planned if job.estimate.basis != GUESSED]
+    known = [job for job in load.planned if job.estimate.basis not in UNSURE]
     if unknown := len(load.planned) - len(known):
-        console.print(f"Time unknown: {unknown} job(s), until one of the method has run here")
+        console.print(
+            f"Time unknown: {unknown} job(s), until the method has run on the set here; another dry run tries more",
+            soft_wrap=True,
+        )
     if known:
         seconds = [job.estimate.seconds for job in known]
         by_length = sorted(known, key=lambda job: -job.estimate.seconds)
@@ -104,7 +107,7 @@ def _line(dataset: str, jobs: Sequence[PlannedJob]) -> tuple[str, ...]:
         dataset,
         str(sum(len(job.cells) for job in jobs)),
         str(len(jobs)),
-        "unknown" if GUESSED in bases else duration(sum(estimate.seconds for estimate in estimates)),
+        "unknown" if bases & UNSURE else duration(sum(estimate.seconds for estimate in estimates)),
         _mib(max(sizes)) if sizes else "?",
         ", ".join(basis for basis in BASES if basis in bases),
     )

@@ -3,10 +3,12 @@
 import re
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
-from threading import Event, RLock, Thread
+from threading import Event, RLock, Semaphore, Thread
 from typing import Protocol
 
 from rich.markup import escape
@@ -14,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from lockstep_bench.bench.console.display import SlowFits, err
 from lockstep_bench.bench.execution.run import NOT_NATIVE
-from lockstep_bench.bench.execution.scheduler import Backend, run_jobs
+from lockstep_bench.bench.execution.scheduler import Backend, LocalBackend, run_jobs
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
@@ -25,6 +27,7 @@ from lockstep_bench.bench.results.storage import NotStored
 from lockstep_bench.shared.texts import capped
 
 POLL_SECONDS = 0.1
+WRITERS = 16  # results that are stored at the same time
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 LONGEST_REASON = 500  # characters of an error's last line that are printed
 
@@ -33,7 +36,7 @@ class CellStore(Protocol):
     """Interface of an object that stores the results of finished cells."""
 
     def write(self, result: CellResult) -> None:
-        """Store the result of one cell, that is, of one method on one split of a data set."""
+        """Store the result of one cell, that is, of one method on one split of a data set; several threads call it."""
 
 
 def run(
@@ -71,19 +74,70 @@ def run(
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = ProgressBoard(progress, jobs, weights, slow_fits)
+        backend = LocalBackend(where) if isinstance(where, Sequence) else where
         results = run_jobs(
-            jobs, where, timeout=timeout, on_progress=board.on_progress, on_retry=board.on_retry, stop=stop
+            jobs, backend, timeout=timeout, on_progress=board.on_progress, on_retry=board.on_retry, stop=stop
         )
         try:
-            with _first_ctrl_c(stop, board.interrupted), closing(results):
+            with (
+                _first_ctrl_c(stop, board.interrupted),
+                _Writers(store, board.finished, backend.end) as writers,
+                closing(results),
+            ):
                 for result in results:
-                    board.finished(_stored(store, result))
+                    writers.put(result)
         except KeyboardInterrupt:
             board.ended(dropped=True)
             raise
         if stop.is_set():
             board.ended(dropped=False)
     return stop.is_set()
+
+
+class _Writers(AbstractContextManager["_Writers"]):
+    """Threads that store results. The disk confirms many files at once, which a single thread would wait for in turn.
+
+    Args:
+        store: destination of the results.
+        finished: called with each stored result, in the order in which they were put.
+        give_up: called once, after a result could not be stored. The context then ends with the reason.
+    """
+
+    def __init__(self, store: CellStore, finished: Callable[[CellResult], None], give_up: Callable[[], None]):
+        self._store, self._finished, self._give_up = store, finished, give_up
+        self._threads, self._room = ThreadPoolExecutor(WRITERS), Semaphore(2 * WRITERS)
+        self._waiting: deque[Future[CellResult]] = deque()
+        self._lock = RLock()
+        self._problem: BaseException | None = None
+
+    def put(self, result: CellResult) -> None:
+        """Store a result soon; waits while many others are to be stored. After a failure it is dropped."""
+        self._room.acquire()
+        with self._lock:
+            if self._problem:
+                self._room.release()
+                return
+            future = self._threads.submit(_stored, self._store, result)
+            self._waiting.append(future)
+        future.add_done_callback(self._settle)
+
+    def __exit__(self, *problem: object) -> None:
+        self._threads.shutdown()
+        if self._problem:
+            raise self._problem
+
+    def _settle(self, _: Future[CellResult]) -> None:
+        """Report the results that are stored, up to the first that is not."""
+        with self._lock:
+            while self._waiting and self._waiting[0].done():
+                future = self._waiting.popleft()
+                self._room.release()
+                try:
+                    self._finished(future.result())
+                except Exception as problem:
+                    if not self._problem:
+                        self._problem = problem
+                        self._give_up()
 
 
 def _stored(store: CellStore, result: CellResult) -> CellResult:
@@ -157,14 +211,17 @@ class ProgressBoard:
         self._slow_fits = slow_fits or SlowFits()
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
         self._bar = progress.add_task("starting", total=sum(self._work.values()), done=0, cells=len(self._work))
-        self._n_finished, self._work_finished = 0, 0.0
-        self._running: dict[Cell, tuple[Job, JobProgress]] = {}  # by the job's first cell, whose result comes first
+        self._n_finished, self._work_finished, self._work_under_way = 0, 0.0, 0.0
+        self._running: dict[Cell, tuple[Job, float]] = {}  # with its finished work, by the job's first cell
         self._announced: set[str] = set()
 
     def on_progress(self, job: Job, progress: JobProgress) -> None:
         """Show that a job has begun, or update its progress."""
         with self._lock:
-            self._running[job.cells[0]] = job, progress
+            self._forget(job.cells[0])
+            work = progress.done * sum(self._work[cell] for cell in job.cells)
+            self._running[job.cells[0]] = job, work
+            self._work_under_way += work
             activity = progress.activity
             self._move(f"{activity}: {progress.activity_done:.0%}" if activity else None)
             if activity and activity not in self._announced and not self._progress.console.is_terminal:
@@ -174,14 +231,14 @@ class ProgressBoard:
     def finished(self, result: CellResult) -> None:
         """Show that a cell is finished and stored."""
         with self._lock:
-            self._running.pop(result.cell, None)
+            self._forget(result.cell)  # the result of a job's first cell comes first
             self._n_finished += 1
             self._work_finished += self._work[result.cell]
             self._move(_name(result.cell))
+            for line in (result.log or "").splitlines():
+                if line.startswith(NOT_NATIVE):
+                    self._slow_fits.show(line.removeprefix(NOT_NATIVE), result.cell)
         console = self._progress.console
-        for line in (result.log or "").splitlines():
-            if line.startswith(NOT_NATIVE):
-                self._slow_fits.show(line.removeprefix(NOT_NATIVE), result.cell)
         if result.status != "ok":
             console.print(_complaint(result))
         elif not console.is_terminal:
@@ -191,7 +248,7 @@ class ProgressBoard:
     def on_retry(self, result: CellResult) -> None:
         """Show that a cell failed and will be retried alone, after all other cells."""
         with self._lock:
-            self._running.pop(result.cell, None)
+            self._forget(result.cell)
             self._move()
         self._progress.console.print(f"{_complaint(result)} [yellow](will be retried alone, at the end)[/]")
 
@@ -212,10 +269,12 @@ class ProgressBoard:
             text = f"dropped {escape(names)}. {text}"
         self._progress.console.print(f"[yellow]Interrupted:[/] {text}", soft_wrap=True)
 
+    def _forget(self, first: Cell) -> None:
+        _, work = self._running.pop(first, (None, 0.0))
+        self._work_under_way -= work
+
     def _move(self, description: str | None = None) -> None:
-        running = self._running.values()
-        under_way = sum(progress.done * sum(self._work[cell] for cell in job.cells) for job, progress in running)
-        completed = self._work_finished + under_way
+        completed = self._work_finished + self._work_under_way
         self._progress.update(self._bar, completed=completed, done=self._n_finished, description=description)
 
 

@@ -16,11 +16,14 @@ from lockstep_bench.shared.protocol import Protocol
 BUDGET, EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "budget",  # the protocol says how long a cell takes
     "earlier runs",  # of equal cells but for their split
-    "earlier runs, scaled",  # of the method on this data set, else on others, in proportion to the work
+    "earlier runs, scaled",  # of the method on this data set, in proportion to the work
     "probe",  # short trainings of the cell
-    "probe, scaled",  # of the method on the data set with the most features, in proportion to the work
+    "other data sets",  # earlier runs or a probe there, in proportion to the work
     "unknown",
 )
+# Estimates that order jobs and are not shown. Scaled from the set of uci with the most features, those of the rows in
+# leaderboards/results were 0.1 to 55 times the truth.
+UNSURE = frozenset({RELATED, GUESSED})
 SECONDS_PER_WORK = 3e-5  # orders jobs of unknown time: median of the 1,908 cells of uci in leaderboards/results
 
 
@@ -28,7 +31,7 @@ class CostEstimate(NamedTuple):
     """Estimate for a job on its worker.
 
     Attributes:
-        seconds: duration; a rough guess, which is not shown, where the basis is `GUESSED`.
+        seconds: duration; a rough guess, which is not shown, where the basis is one of `UNSURE`.
         bytes: peak memory; None where it was never measured.
         basis: source of the seconds, one of `BASES`.
     """
@@ -42,8 +45,8 @@ class Estimates:
     """Estimated time and memory of the cells of a run.
 
     Args:
-        wanted: cells of the run. Of each method, the cell with the most features is probed; its cost is scaled for the
-            others.
+        wanted: cells of the run. Of each method, the cell with the most features is probed first, and orders those that
+            are not probed.
         rows: rows of a results folder (`Results.rows`).
         calibrations: probes for the kind of worker that the run has.
         host, device: names as in the rows; rows of other hosts or devices are ignored.
@@ -56,6 +59,8 @@ class Estimates:
         features = {name: datasets.entry(name).n_features for name in {cell.dataset for cell in wanted}}
         by_width = sorted(wanted, key=lambda cell: features[cell.dataset])
         self._widest = {(cell.suite, cell.method): cell for cell in by_width}
+        first = [*self._widest.values(), *reversed(by_width)]
+        self._sorts = {(cell.suite, cell.method, cell.dataset): cell for cell in first}
         rows = rows[(rows["host"] == host) & (rows["device"] == device)]
         rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
         groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
@@ -88,12 +93,15 @@ class Estimates:
             memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
         if budget:
             return CostEstimate(float(budget * len(cells)), memory, BUDGET)
-        for part, basis in ((key, EARLIER), (key[:3], SCALED), (key[:2], SCALED)):
-            if rates := self._rates.get(part):
-                return CostEstimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
-        if probed:
-            basis = PROBED if self._measured(first) else RELATED
-            return CostEstimate(probed.seconds * len(cells) * work / probed.work, memory, basis)
+        measured = probed.seconds / probed.work if probed else None
+        for rate, basis in (
+            (self._rate(key), EARLIER),
+            (self._rate(key[:3]), SCALED),
+            (measured if self._measured(first) else None, PROBED),
+            (self._rate(key[:2]) or measured, RELATED),
+        ):
+            if rate:
+                return CostEstimate(rate * (work * len(cells)), memory, basis)
         return CostEstimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
@@ -102,17 +110,21 @@ class Estimates:
         return probed.need if probed else ASSUMED
 
     def worth_probing(self, memory: bool = False) -> list[Cell]:
-        """Return the cells to probe, one for each method without earlier rows.
+        """Return the cells to probe: one for each method on each data set without earlier rows, the widest sets first.
 
         Args:
-            memory: True to probe methods with earlier rows too. Rows hold only the peak memory.
+            memory: True to probe one cell of each method, with earlier rows too. Rows hold only the peak memory.
         """
-        unknown = (
-            cell
-            for method, cell in self._widest.items()
-            if memory or not (method in self._rates or cell.protocol.budget_seconds)
-        )
-        return [cell for cell in unknown if self._calibrations.kept(cell) is None]
+        sorts = self._sorts.items()
+        unknown = [cell for sort, cell in sorts if not (sort in self._rates or cell.protocol.budget_seconds)]
+        wanted = [cell for cell in (self._widest.values() if memory else unknown) if self._measured(cell) is None]
+        self._kept = {key: cost for key, cost in self._kept.items() if cost}  # the others are about to be measured
+        return wanted
+
+    def _rate(self, part: tuple[str, ...]) -> float | None:
+        """Return the mean seconds per work of earlier rows; None without any."""
+        rates = self._rates.get(part)
+        return fsum(rates) / len(rates) if rates else None
 
     def _probed(self, cell: Cell) -> Cost | None:
         widest = self._widest[cell.suite, cell.method]

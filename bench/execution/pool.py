@@ -99,10 +99,12 @@ def run_on_worker(
         NotStored: Nothing more can be stored.
     """
     limit = None if timeout is None else timeout * len(job.cells)
+    exclusive = worker.exclusive and len(job.cells) == 1
     process, device = pool.process_of(worker)
     started = time.perf_counter()
     try:
-        results = _checked(process.call(run, job, worker.device, limit=limit, on_progress=on_progress), job)
+        returned = process.call(run, job, worker.device, exclusive, limit=limit, on_progress=on_progress)
+        results = _checked(returned, job)
     except StudyNotStored as problem:
         raise NotStored(job.cells, problem) from problem
     except Stopped:
@@ -114,10 +116,7 @@ def run_on_worker(
     if any(result.status != "ok" for result in results):
         process.end()
         log = process.log()
-    exclusive = worker.exclusive and len(job.cells) == 1
-    return [
-        replace(result, exclusive=exclusive, log=result.log if result.status == "ok" else log) for result in results
-    ]
+    return [result if result.status == "ok" else replace(result, exclusive=exclusive, log=log) for result in results]
 
 
 def _checked(results: Any, job: Job) -> list[CellResult]:

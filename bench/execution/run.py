@@ -39,14 +39,21 @@ def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
     return _name_of(torch.device(device))
 
 
-def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progress: None) -> list[CellResult]:
-    """Run the cells of a job side by side, and return a result of each.
+def run(
+    job: Job,
+    device: str = "cpu",
+    exclusive: bool | None = None,
+    *,
+    on_progress: OnProgress = lambda progress: None,
+) -> list[CellResult]:
+    """Run the cells of a job side by side, and return a result of each, with its files.
 
     An exception becomes the status and error of every cell that has no status yet.
 
     Args:
         job: The cells.
         device: Torch's name of the device.
+        exclusive: True if times are uncontended; None if that is not known.
         on_progress: Is called now and then with the progress of the job.
 
     Raises:
@@ -71,17 +78,22 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
     if log:
         print(log, file=sys.stderr)
     peak_mib, seconds = memory.peak_mib(place), time.perf_counter() - started
-    return [
+    results = [
         CellResult(
             cell=cell,
             outcome=outcome,
             provenance=_provenance(cell, _name_of(place)),
             elapsed_seconds=seconds,
             peak_memory_mib=peak_mib,
+            exclusive=exclusive,
             log=log,
         )
         for cell, outcome in zip(job.cells, outcomes, strict=True)
     ]
+    for result in results:
+        with suppress(Exception):  # what cannot be stored becomes a failure where it is stored
+            _ = result.files
+    return results
 
 
 def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_seconds: float) -> CellResult:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pandas as pd
@@ -29,13 +30,13 @@ from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results.blocked_paths import among, below, obstacle
+from lockstep_bench.bench.results.encoding import parquet_of
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.datasets import Table
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.checking import NEWER, read_files
 from lockstep_bench.shared.rows.encoded import as_frame
-from lockstep_bench.shared.rows.parquet_with_digest import sealed
 from lockstep_bench.shared.rows.reader import CellFiles
 from lockstep_bench.shared.rows.rows_cache import KEY
 from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, cell_key, timing_key
@@ -56,6 +57,7 @@ class Results:
 
     def __init__(self, out: Path):
         self.out = Path(out)
+        self._adding = Lock()
 
     def has(self, cell: Cell) -> bool:
         """Return whether the cell is finished, with any status, including failures."""
@@ -66,17 +68,19 @@ class Results:
         return self.out / "studies" / f"{cell.key}.json"
 
     def write(self, result: CellResult) -> None:
-        """Store the result of a finished cell, and each of its tables in the folder with the table's name."""
-        for part, table in result.tables.items():
-            write_atomically(_parquet(table), self._path(part, result.cell))
-        path = self._path("cells", result.cell)
-        write_atomically(_parquet(result.to_table()), path)
-        self._files.add(path, result.status)
+        """Store the result of a finished cell, and each of its tables in the folder with the table's name.
+
+        Several threads may write different cells at the same time.
+        """
+        for part, content in result.files.items():  # the row comes last
+            write_atomically(content, self._path(part, result.cell))
+        with self._adding:
+            self._files.add(self._path("cells", result.cell), result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
         """Add the metrics `values` to a finished cell's row, which has all columns of `shared.schema.CELLS`."""
         table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
-        write_atomically(_parquet(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
+        write_atomically(parquet_of(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 
     def rows(self) -> pd.DataFrame:
         """Return the results of all cells in the folder, also of other runs, with the columns `COLUMNS`."""
@@ -106,7 +110,7 @@ class Results:
     def write_timing(self, result: CellResult) -> None:
         """Store the times of a cell that was run again alone, as a row of `shared.schema.TIMINGS`."""
         timing = {name: result.row[name] for name in TIMINGS.names}
-        write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
+        write_atomically(parquet_of(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
 
     def longer(self, cell: Cell, factor: int) -> Path:
         """Return the path of the file with the cell's results after training for `factor` times as long."""
@@ -121,7 +125,7 @@ class Results:
         own = {"preset": cell.preset, "protocol_hash": cell.protocol.hash}
         values = result.row | own | {"factor": factor, "trained_by": result.row["protocol"]}
         table = pa.Table.from_pylist([{name: values[name] for name in LONGER.names}], schema=LONGER)
-        write_atomically(_parquet(table), self.longer(cell, factor))
+        write_atomically(parquet_of(table), self.longer(cell, factor))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
         """Store which data sets were unavailable in the latest run, for the result page."""
@@ -221,17 +225,3 @@ def _holds(path: Path, schema: pa.Schema) -> bool:
 def _refuse(obstacles: Iterable[tuple[Path, str]]) -> None:
     for path, reason in obstacles:
         raise InvalidRequest(f"{path} is in the way of results: {reason}. Move it elsewhere, or give another --out")
-
-
-def _parquet(table: pa.Table) -> bytes:
-    flat = not any(pa.types.is_nested(field.type) for field in table.schema)
-    return sealed(
-        table,
-        # A compressor is set up for each column, which doubles the time of a row and saves nothing of its size.
-        compression="none" if table.num_rows == 1 else "zstd",
-        # Parquet stores all types of a flat row; Arrow's copy of the schema would be two fifths of the file.
-        store_schema=not flat,
-        # Samples never repeat: dictionaries would take nine times as long to write, and half as much space again.
-        use_dictionary=False,
-        write_statistics=False,
-    )

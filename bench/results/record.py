@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from lockstep_bench.bench.environment.provenance import code_revision, host, versions
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.results.encoding import parquet_of
 from lockstep_bench.shared.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
 from lockstep_bench.shared.texts import from_outside
 
@@ -275,6 +277,16 @@ class CellResult(Record):
     def to_table(self) -> pa.Table:
         """Return the row as an Arrow table of the schema `shared.schema.CELLS`."""
         return pa.Table.from_pylist([self.row], schema=CELLS)
+
+    @cached_property
+    def files(self) -> Mapping[str, bytes]:
+        """Parquet files of the tables, by their names, and last that of the row, "cells".
+
+        A process that has finished a cell makes them, so that the one that stores the cells of many has less to do. A
+        changed copy of the result makes its own.
+        """
+        tables = {name: parquet_of(table) for name, table in self.tables.items()}
+        return {**tables, "cells": parquet_of(self.to_table())}
 
 
 def class_name(problem: BaseException) -> str:

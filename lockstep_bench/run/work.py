@@ -46,8 +46,9 @@ def run_left(plan: RunPlan, backend: Backend, load: Workload) -> Work:
     jobs = load.jobs(results.journal, request.data_dir)
     build = partial(leaderboards.build, request.out, request.html)
     Thread(target=leaderboards.prepare, daemon=True).start()
-    with live_pages(results, leaderboards.prepare, build, len(wanted) - len(plan.todo), len(wanted)) as store:
-        return Work(passes.run_cells(store, jobs, backend, load.weights, request.timeout, slow_fits))
+    finished, weights = len(wanted) - len(plan.todo), load.weights
+    with live_pages(results, leaderboards.prepare, build, finished, weights) as store:
+        return Work(passes.run_cells(store, jobs, backend, weights, request.timeout, slow_fits))
 
 
 def run_further(plan: RunPlan, work: Work) -> Work:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from random import Random
+from threading import Lock
 
 import psutil
 
@@ -40,7 +41,7 @@ def ready(device: str, threads: int, *, on_progress) -> str:
     return device
 
 
-def run(job: Job, device: str, *, on_progress) -> list[CellResult]:
+def run(job: Job, device: str, exclusive: bool, *, on_progress) -> list[CellResult]:
     """Replace `bench.execution.run.run`, which would train: return made-up results of the job's cells."""
     seed = job.cells[0].seed
     chance, tried = Random(seed), job.journals[0].parent / f"tried-{seed}"
@@ -82,13 +83,15 @@ class _Sampled:
 
     def __init__(self, results, each: int):
         self._results, self._each, self._n_stored = results, each, 0
+        self._counting = Lock()
 
     def write(self, result: CellResult) -> None:
         self._results.write(result)
-        self._n_stored += 1
-        if self._n_stored % self._each == 0:
-            with (self._results.out / SAMPLES).open("a") as samples:
-                samples.write(f"{self._n_stored} {psutil.Process().memory_info().rss}\n")
+        with self._counting:
+            self._n_stored += 1
+            if self._n_stored % self._each == 0:
+                with (self._results.out / SAMPLES).open("a") as samples:
+                    samples.write(f"{self._n_stored} {psutil.Process().memory_info().rss}\n")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lockstep_bench.bench.console.forecast import START_SECONDS, duration, makespan, show
 from lockstep_bench.bench.costs.batching import MIB
-from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, CostEstimate
+from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, RELATED, CostEstimate
 from lockstep_bench.bench.costs.workload import PlannedJob, Workload
 from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.cells import Cell
@@ -59,12 +59,12 @@ def test_dry_run_prints_estimates_workers_and_total_time():
     pair = (YACHT, replace(YACHT, split=1))
     text = shown(
         PlannedJob(pair, 150, CostEstimate(70.0, 512 * MIB, EARLIER)),
-        PlannedJob((BOSTON,), 150, CostEstimate(30.0, None, GUESSED)),
+        PlannedJob((BOSTON,), 150, CostEstimate(30.0, None, RELATED)),
         PlannedJob((replace(YACHT, method="vifa"),), 150, CostEstimate(2.0, 50 * MIB, GUESSED)),
     )
     lines = {line.split()[0]: " ".join(line.split()) for line in text.splitlines()}
     assert lines["yacht"] == "yacht 3 2 unknown 512 MiB earlier runs, unknown"
-    assert lines["boston"] == "boston 1 1 unknown ? unknown"
+    assert lines["boston"] == "boston 1 1 unknown ? other data sets"
     assert lines["2"] == "2 worker(s): cpu 0, cpu 1; a thread and 2,048 MiB of free memory for each"
     longest = "Longest jobs: yacht map (2 splits) 1 min 10 s"
     assert lines["Longest"] == longest

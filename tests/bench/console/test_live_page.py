@@ -4,6 +4,7 @@ import io
 import time
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from rich.console import Console
@@ -27,6 +28,14 @@ def write_count(path: Path, running: tuple[int, int]) -> Path:
     new.write_text(f"{running[0]} of {running[1]}")
     new.replace(path)
     return path
+
+
+class Stored(NamedTuple):
+    cell: str
+
+
+FIRST, SECOND, THIRD = map(Stored, ("first", "second", "third"))
+WEIGHTS = {"first": 1.0, "second": 1.0, "third": 1e6}  # a long time is left until the third is finished
 
 
 class Store:
@@ -55,41 +64,53 @@ def eventually(condition) -> bool:
 
 def test_pages_are_rebuilt_as_cells_are_stored(tmp_path, console):
     page, store = tmp_path / "index.html", Store()
-    with live_page.live_pages(store, prepare, partial(write_count, page), finished=3, wanted=9) as pages:
-        pages.write("first")
-        assert eventually(lambda: page.exists() and page.read_text() == "4 of 9")
-        pages.write("second")
-        assert eventually(lambda: page.read_text() == "5 of 9")
-    assert store.written == ["first", "second"]
+    with live_page.live_pages(store, prepare, partial(write_count, page), 3, WEIGHTS) as pages:
+        pages.write(FIRST)
+        assert eventually(lambda: page.exists() and page.read_text() == "4 of 6")
+        pages.write(SECOND)
+        assert eventually(lambda: page.read_text() == "5 of 6")
+    assert store.written == [FIRST, SECOND]
     assert console.file.getvalue().count(str(page)) == 1
 
 
 def test_pages_are_not_built_before_a_cell_is_stored(tmp_path, console):
     page = tmp_path / "index.html"
-    with live_page.live_pages(Store(), prepare, partial(write_count, page), 0, 9):
+    with live_page.live_pages(Store(), prepare, partial(write_count, page), 0, WEIGHTS):
         pass
     assert not page.exists()
     assert console.file.getvalue() == ""
 
 
-def test_no_page_process_starts_after_the_last_cell(tmp_path, console, monkeypatch):
+@pytest.mark.parametrize("written", [[FIRST, SECOND], [FIRST, SECOND, THIRD]])
+def test_no_page_process_starts_within_the_last_minute(tmp_path, console, monkeypatch, written):
     monkeypatch.setattr(live_page, "Supervised", None)  # to start one fails, which would be printed
-    store = Store()
-    with live_page.live_pages(store, prepare, partial(write_count, tmp_path / "index.html"), 8, 9) as pages:
-        pages.write("last")
-        pages._thread.join(PATIENCE_SECONDS)
-        assert not pages._thread.is_alive()
-    assert store.written == ["last"]
+    monkeypatch.setattr(live_page, "LOOK_SECONDS", 0.01)
+    store, weights = Store(), WEIGHTS | {"third": 1.0}
+    with live_page.live_pages(store, prepare, partial(write_count, tmp_path / "index.html"), 8, weights) as pages:
+        for result in written:
+            pages.write(result)
+        time.sleep(0.1)
+    assert store.written == written
     assert console.file.getvalue() == ""
+
+
+def test_pages_begin_when_a_cell_takes_longer_than_expected(tmp_path, console, monkeypatch):
+    monkeypatch.setattr(live_page, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(live_page, "WORTHWHILE_SECONDS", 0.3)
+    page, weights = tmp_path / "index.html", {"first": 1.0, "second": 1.0}
+    with live_page.live_pages(Store(), prepare, partial(write_count, page), 0, weights) as pages:
+        pages.write(FIRST)
+        assert eventually(page.exists)
 
 
 @pytest.mark.parametrize("broken", ["prepare", "build"])
 def test_failure_to_build_a_page_is_printed_once(tmp_path, console, broken):
     store = Store()
     prepared = fail if broken == "prepare" else prepare
-    with live_page.live_pages(store, prepared, partial(write_count, tmp_path / "no" / "index.html"), 0, 2) as pages:
-        pages.write("first")
+    page = tmp_path / "no" / "index.html"
+    with live_page.live_pages(store, prepared, partial(write_count, page), 0, WEIGHTS) as pages:
+        pages.write(FIRST)
         assert eventually(lambda: "Note: the page cannot be built" in console.file.getvalue())
-        pages.write("second")
-    assert store.written == ["first", "second"]
+        pages.write(SECOND)
+    assert store.written == [FIRST, SECOND]
     assert console.file.getvalue().count("Note:") == 1

@@ -1,10 +1,13 @@
 """Output printed while cells run."""
 
 import dataclasses
+import errno
 import io
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,6 +15,8 @@ from rich.progress import Progress, TextColumn
 
 from lockstep_bench.bench.console import display, runner
 from lockstep_bench.bench.console.runner import ProgressBoard
+from lockstep_bench.bench.execution import scheduler
+from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress
@@ -188,3 +193,41 @@ def test_run_continues_if_even_the_failure_cannot_be_stored(run_pair):
 def test_full_disk_ends_the_run(run_pair):
     with pytest.raises(NotStored):
         run_pair(FragileStore(lambda row: True, OSError(28, "No space left on device")))
+
+
+class SlowStore:
+    """Lets the first of several cells wait for the others, and cannot store the cell of the split `refused`."""
+
+    def __init__(self, together: int, refused: int | None = None):
+        self.meeting, self.refused, self.written = threading.Barrier(together), refused, []
+
+    def write(self, result):
+        self.meeting.wait(60)
+        if result.cell.split == self.refused:
+            raise OSError(errno.ENOSPC, "No space left on device", "results")
+        self.written.append(result.cell)
+
+
+def instant(job, worker, pool, timeout, on_progress):
+    return [result(cell, status="ok", metrics={"nmll": 1.0}) for cell in job.cells]
+
+
+def test_cells_are_stored_at_the_same_time_and_shown_in_order(monkeypatch, capsys):
+    monkeypatch.setattr(scheduler, "run_on_worker", instant)
+    monkeypatch.setattr(runner, "err", Console(file=sys.stderr, width=300))
+    store = SlowStore(together=len(CELLS))
+    assert (
+        runner.run(store, [Job(tuple(CELLS), (Path("no study"),) * len(CELLS), None)], workers_on(["cpu"], 1)) is False
+    )
+    assert set(store.written) == set(CELLS)
+    shown = [line.split(":")[0] for line in capsys.readouterr().err.splitlines() if "nmll" in line]
+    assert shown == [cell.key for cell in CELLS]
+
+
+def test_cell_that_cannot_be_stored_ends_the_run(monkeypatch):
+    monkeypatch.setattr(scheduler, "run_on_worker", instant)
+    store = SlowStore(together=2, refused=1)
+    with pytest.raises(NotStored) as raised:
+        runner.run(store, [Job(tuple(CELLS[:2]), (Path("no study"),) * 2, None)], workers_on(["cpu"], 1))
+    assert raised.value.cells == (CELLS[1],)
+    assert CELLS[0] in store.written

@@ -85,12 +85,19 @@ def test_estimate_averages_equal_cells_on_this_machine(known, calibrations):
     assert estimate == (pytest.approx(10.0), 8 * MIB, EARLIER)
 
 
-@pytest.mark.parametrize("other", [{"protocol": replace(SHORT, epochs=4)}, {"dataset": "boston"}])
-def test_estimate_scales_the_methods_other_rows_by_work(known, calibrations, other):
+def test_estimate_scales_rows_of_the_same_data_set_by_work(known, calibrations):
     calibrations.keep(CELL, COST)
-    other = replace(CELL, **other)
+    other = replace(CELL, protocol=replace(SHORT, epochs=4))
     estimate = known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150)
     assert estimate == (pytest.approx(8.0 * CELL.work / other.work), 100 + 20 * 10, SCALED)
+
+
+def test_estimate_prefers_a_probe_to_rows_of_other_data_sets(known, calibrations):
+    other = replace(CELL, dataset="boston")
+    estimates = known([CELL], row(other, elapsed_seconds=8.0))
+    assert estimates.of([CELL], 150) == (pytest.approx(8.0 * CELL.work / other.work), None, RELATED)
+    calibrations.keep(CELL, COST)
+    assert known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150).basis == PROBED
 
 
 def test_estimate_prefers_rows_of_the_same_data_set(known):
@@ -112,7 +119,7 @@ def test_estimate_uses_the_cells_own_probe(known, calibrations):
     assert known([CELL], stranger).of([CELL], 150) == (2.0, 100 + 20 * 10, PROBED)
 
 
-def test_estimate_scales_the_probe_of_the_widest_data_set(known, calibrations):
+def test_probe_of_the_widest_data_set_orders_the_others(known, calibrations):
     small, large = (replace(CELL, dataset=name) for name in ("yacht", "a1a"))
     calibrations.keep(large, COST)
     estimates = known([large, small])
@@ -129,17 +136,20 @@ def test_estimate_without_measurements_is_a_constant_times_work(known):
 # What is worth measuring.
 
 
-def test_each_method_without_rows_is_probed_once(known, calibrations):
+def test_data_sets_without_rows_are_probed_widest_first(known, calibrations):
     cells = [
-        replace(CELL, dataset=name, method=method) for name in ("a1a", "boston", "yacht") for method in ("map", "vifa")
+        replace(CELL, dataset=name, method=method) for name in ("boston", "a1a", "yacht") for method in ("map", "vifa")
     ]
     estimates = known(cells, row(elapsed_seconds=4.0))
-    assert [(cell.method, cell.dataset) for cell in estimates.worth_probing()] == [("vifa", "a1a")]
+    wanted = [(cell.method, cell.dataset) for cell in estimates.worth_probing()]
+    assert set(wanted[:2]) == {("map", "a1a"), ("vifa", "a1a")}
+    assert set(wanted[2:]) == {("map", "boston"), ("vifa", "boston"), ("vifa", "yacht")}
     for_memory = estimates.worth_probing(memory=True)
     assert {(cell.method, cell.dataset) for cell in for_memory} == {("map", "a1a"), ("vifa", "a1a")}
     for cell in for_memory:
         calibrations.keep(cell, COST)
     assert estimates.worth_probing(memory=True) == []
+    assert len(estimates.worth_probing()) == 3
 
 
 def test_probe_file_is_read_once_for_all_splits(calibrations, monkeypatch):

@@ -10,7 +10,7 @@ from lockstep_bench.bench.costs import workload as module
 from lockstep_bench.bench.costs.batching import MIB, _rows_of
 from lockstep_bench.bench.costs.calibration import Calibrations
 from lockstep_bench.bench.costs.cost import Cost
-from lockstep_bench.bench.costs.estimates import GUESSED, PROBED, RELATED
+from lockstep_bench.bench.costs.estimates import GUESSED, PROBED
 from lockstep_bench.bench.costs.workload import (
     FIRST_LOOK_SECONDS,
     Surroundings,
@@ -136,7 +136,7 @@ def test_gpu_workers_share_memory_and_fill_their_stacks(plan):
     assert sorted({len(job.cells) for job in load.planned}) == [2, 9]
 
 
-def test_cost_probes_run_once_per_method(plan):
+def test_probes_are_made_once_per_method_and_data_set(plan):
     asked = []
 
     def measure(calibrations, wanted, workers):
@@ -145,8 +145,9 @@ def test_cost_probes_run_once_per_method(plan):
             calibrations.keep(cell, COST)
 
     load = plan(cells(), CPU, measure=measure)
-    assert asked == [({("map", "boston"), ("vifa", "boston")}, 2)]
-    assert {job.estimate.basis for job in load.planned} == {PROBED, RELATED}
+    pairs = {(method, dataset) for method in ("map", "vifa") for dataset in ("boston", "yacht")}
+    assert asked == [(pairs, 2)]
+    assert {job.estimate.basis for job in load.planned} == {PROBED}
     plan(cells(), CPU, measure=measure)
     assert len(asked) == 1
 

@@ -11,10 +11,9 @@ from lockstep_bench.bench.environment.code_identity import code_identity
 
 CACHES = (
     module.code_identity,
-    module._hash_of,
+    module._facts,
     module._imports,
     module._names_from_elsewhere,
-    module._code,
     module._file,
 )
 MINE = '''"""Mine."""

@@ -15,10 +15,9 @@ from lockstep_bench.bench.experiment.suites import SUITES
 CACHES = (
     identity_of,
     module.code_identity,
-    module._hash_of,
+    module._facts,
     module._imports,
     module._names_from_elsewhere,
-    module._code,
     module._file,
 )
 

@@ -13,8 +13,7 @@ import pytest
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.request import InvalidRequest
-from lockstep_bench.bench.results import folder as module
-from lockstep_bench.bench.results import storage
+from lockstep_bench.bench.results import encoding, storage
 from lockstep_bench.bench.results.folder import FOLDERS, Results
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
 from lockstep_bench.shared.protocol import Protocol
@@ -94,7 +93,7 @@ def test_writing_a_cell_marks_no_other_as_finished(results, other, result_of):
     assert not results.has(replace(CELL, **other))
 
 
-@pytest.mark.parametrize("where", [(module, "sealed"), (storage.os, "fsync"), (storage.os, "replace")])
+@pytest.mark.parametrize("where", [(encoding, "sealed"), (storage.os, "fsync"), (storage.os, "replace")])
 @pytest.mark.parametrize("calls_before", [0, 1])  # in the predictions, in the row
 def test_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before, result_of):
     intact, left = getattr(*where), calls_before

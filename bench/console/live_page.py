@@ -30,8 +30,9 @@ def live_pages(
 ) -> Iterator[CellStore]:
     """Yield a store that passes results on to `store`, and keep the pages up to date until the `with` block ends.
 
-    The process that builds the pages starts when a result is stored and more than a minute of the run is left. After the
-    last result the run builds the pages itself. A failure to build the pages is printed once, and does not end the run.
+    The process that builds the pages starts when a result is stored and more than a minute of the run is left. After
+    the last result the run builds the pages itself. A failure to build the pages is printed once, and does not end the
+    run.
 
     Args:
         store: destination of finished cells; a cell is one method on one split of a data set.

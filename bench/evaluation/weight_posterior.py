@@ -195,7 +195,7 @@ def _test_targets(source: Source, dataset: Dataset, split: Split) -> np.ndarray:
     """Return targets (n,) of the test part, in the units of the train part's model, or class numbers."""
     y, model = dataset.y[split.test[:COMPARED]], model_of(source)
     centred = model.standardise and not model.bias and source.task == "regression"
-    return y - dataset.y[split.train].mean() if centred else y
+    return np.asarray(y - dataset.y[split.train].mean()) if centred else y
 
 
 def reference_posterior(part: Part, name: str, on_progress: Callable[[float], None]) -> ReferencePosterior:

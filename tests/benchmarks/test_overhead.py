@@ -30,7 +30,9 @@ def test_job_overhead_is_printed_by_component():
 def test_four_hundred_workers_are_all_busy():
     done = CliRunner().invoke(app, ["--store", "450"])
     assert done.exit_code == 0, done.output
-    assert re.search(r"^450 cells of 400 simulated workers, at most 400 at work at a time, stored in", done.output, re.M)
+    assert re.search(
+        r"^450 cells of 400 simulated workers, at most 400 at work at a time, stored in", done.output, re.M
+    )
 
 
 def test_overhead_command_without_options_is_refused():

@@ -86,7 +86,7 @@ def test_minibatch_gradient_noise_limits_the_step(problem, batches):
     torch.testing.assert_close(after.tuning.step, 0.1 * (problem.dim - 1) / (1e4 * ONE * problem.dim**0.5))
 
 
-@pytest.mark.parametrize("batch_size", [6, 15])
+@pytest.mark.parametrize("batch_size", [pytest.param(6, marks=pytest.mark.slow), 15])
 def test_chains_sample_the_exact_linear_posterior(batch_size):
     """Within 3 standard errors of a few hundred independent draws, which also hide what steps and minibatches bias."""
     problem = strong_prior(1)

@@ -83,6 +83,7 @@ def test_leapfrog_hmc_matches_the_grid_posterior(exact):
     agree(weights_of(stack, 2000), exact, 0.1)
 
 
+@pytest.mark.slow
 def test_nuts_matches_the_grid_posterior(exact):
     pytest.importorskip("numpyro")
     agree(weights_of(fitted(HMC(chains=8), 400, 3e-3), 500), exact, 0.15)

@@ -51,6 +51,7 @@ class Chains:
         return nuts.Draws(weights, flags, 0.8 + flags, 7 + flags, max_tree_depth=10, seconds=1.5)
 
 
+@pytest.mark.slow
 def test_nuts_agrees_with_grid_on_logistic_regression():
     pytest.importorskip("numpyro")
     ours = part()

@@ -41,7 +41,8 @@ def table(tmp_path) -> str:
     return "häuser ☃.csv"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", pytest.param("cp1252", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_runs_work_in_terminals_of_any_encoding(tmp_path, table, encoding):
     options = ("--methods", "constant", "--splits", "0", "--workers", "1", "--out", "résultats ☃")
     code, output = printed(tmp_path, encoding, str(ROOT / "run_all.py"), "--csv", table, "--target", "цена", *options)

@@ -129,7 +129,10 @@ def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rende
         key, board = (made.suite, made.preset), made.board
         usual = board.n_splits() if board.long else -1
         if board.others:
-            label, name = f"Other metrics on {dataset}", f"{made.suite}/{dataset}/{made.preset}/others"
+            label, name = (
+                f"Other metrics on {dataset}, {made.suite}, {made.preset}",
+                f"{made.suite}/{dataset}/{made.preset}/others",
+            )
             tables = [rendered("table", *key, board, board.others, label, name, home=page)]
             if board.fewer:
                 further = f"{label}, fewer splits", f"{name}/fewer"

@@ -127,6 +127,7 @@ def test_killed_run_resumes_to_equal_results(run_all, invoke, tmp_path):
     pd.testing.assert_frame_equal(rows(tmp_path / "killed"), rows(tmp_path / "calm"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_finished_cells(run_all, tmp_path):
     arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
     process = subprocess.Popen(
@@ -409,6 +410,7 @@ def test_help_and_list_do_not_import_torch(run_all):
         assert name in listed
 
 
+@pytest.mark.slow
 def test_run_without_compiler_reports_it_once(run_all, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     done = run_all(*arguments, env=run_all.environment | {"CXX": "no-such-compiler"})

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from benchmarks.overhead import app
 
 
+@pytest.mark.slow
 def test_scan_benchmark_finds_its_cells_and_prints_times():
     done = CliRunner().invoke(app, ["--scan", "500"])
     assert done.exit_code == 0, done.output
@@ -27,6 +28,7 @@ def test_job_overhead_is_printed_by_component():
     assert float(shares["to store"]) >= 0
 
 
+@pytest.mark.slow
 def test_four_hundred_workers_are_all_busy():
     done = CliRunner().invoke(app, ["--store", "450"])
     assert done.exit_code == 0, done.output

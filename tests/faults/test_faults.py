@@ -145,6 +145,7 @@ def test_run_killed_fifty_times_gives_equal_results(start, run, tmp_path):
     print(f"{kills} kills, {inside} of them between the first and the last cell, in {folders + 1} folders")
 
 
+@pytest.mark.slow
 def test_second_run_on_the_same_folder_is_refused(start, run, tmp_path):
     arguments = ("--methods", "hang", "--splits", "0", "--out", "r")
     with start(*arguments) as first:
@@ -192,6 +193,7 @@ def namespaces(tmp_path):
         pytest.skip(NO_NAMESPACE)
 
 
+@pytest.mark.slow
 def test_full_disk_stops_the_run_with_a_remedy(run, invoke_in, namespaces, tmp_path):
     # What is kept is copied out of the file system, which ends with the command.
     keep = ("sh", "-c", '"$@"; code=$?; cp -r r kept; exit $code', "sh")

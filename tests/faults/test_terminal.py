@@ -85,7 +85,8 @@ def test_closing_the_terminal_ends_run_and_workers(environment, tmp_path):
     assert rows(tmp_path / "r")[["method", "status"]].values.tolist() == [["map", "ok"]]
 
 
-@pytest.mark.parametrize("name", ["SIGQUIT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGQUIT", "SIGTERM"])
 def test_signal_keeps_finished_cells_and_ends_workers(start, tmp_path, name):
     with start(*SLOW_CELL) as process:
         until("diabetes/map", process.stderr)  # its file is there a moment before the cell counts as finished

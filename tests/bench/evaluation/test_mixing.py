@@ -30,6 +30,7 @@ def test_constant_predictions_do_not_enter_r_hat():
     assert found["effective_draws"] == pytest.approx(float(effective_sample_size(varying).min()))
 
 
+@pytest.mark.slow
 def test_linear_model_chains_have_r_hat_near_one():
     problem = strong_prior(0, dim=3)
     fits = problem.fit(

@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 from lockstep_bench.leaderboards.figures.forest import ForestColumn, ForestEstimate, forest
 from lockstep_bench.leaderboards.figures.plots import Plot
-from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation, rank_correlation, sentence
 
-DISTANCES = ("rel_cov", "total_variation")
-SCORES = ("nmll", "nmll_joint_10", "nmll_dyadic", "energy_score")
+# Metrics with the names that a figure's labels have room for.
+DISTANCES = {"rel_cov": "covariance", "total_variation": "variation"}
+SCORES = {"nmll": "NMLL", "nmll_joint_10": "NMLL of ten", "nmll_dyadic": "dyadic", "energy_score": "energy"}
 
 
 class Pair(NamedTuple):
@@ -71,7 +71,7 @@ def _plot(pairs: list[Pair]) -> Plot:
         )
         for pair in pairs
     ]
-    labels = [f"{metric(pair.distance).title}: {metric(pair.score).title}" for pair in pairs]
+    labels = [f"{DISTANCES[pair.distance]}, {SCORES[pair.score]}" for pair in pairs]
     return Plot(
         forest(labels, [pair.found.low > 0 for pair in pairs], [ForestColumn("Kendall's tau", estimates, 0.0)]),
         " ".join(pair.sentence for pair in pairs),

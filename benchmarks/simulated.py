@@ -20,7 +20,7 @@ from lockstep_bench.bench.results.record import CellResult
 
 
 class Simulated(NamedTuple):
-    """What a driver did with simulated workers.
+    """Measurements of a driver with simulated workers.
 
     Attributes:
         seconds: from the first job's begin to the last cell on the disk.

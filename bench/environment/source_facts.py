@@ -1,4 +1,4 @@
-"""What the identity of code needs to know of a source file, kept in the user's cache folder by the file's content."""
+"""Facts about source files from which the identity of code is made, kept in the user's cache folder by content."""
 
 import ast
 import hashlib
@@ -28,7 +28,7 @@ class Imported(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a source.
+    """Facts about a source file.
 
     Attributes:
         code: SHA-256 of its code without docstrings, comments, layout and the annotations of functions.

@@ -39,7 +39,7 @@ class OnDisk(Contents):
 
 
 class Availability(NamedTuple):
-    """Whether a data set can be loaded, and if not, why.
+    """State of a data set: it can be loaded, or the reason why it cannot.
 
     Attributes:
         state: "ready", "missing", "damaged", or "broken" if the code that provides the data set cannot be used.

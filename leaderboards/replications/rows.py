@@ -41,7 +41,7 @@ class RunPart(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """What is missing from the results of one method on one data set, in words."""
+    """Results of one method on one data set that are missing, described by the text `missing`."""
 
     dataset: str
     method: str

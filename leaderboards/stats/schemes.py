@@ -9,7 +9,7 @@ SPLIT = ["dataset", "split"]
 
 
 class Splits(NamedTuple):
-    """What is known of the splits of a data set.
+    """Facts about the splits of a data set.
 
     Attributes:
         scheme: the way the splits were made (`datasets.records.SPLIT_SCHEMES`).

@@ -60,7 +60,7 @@ def test_flags_and_repaired_versions_follow_the_rule():
 
 
 def affine(first, second):
-    """Whether the sorted values of two columns are affine maps of each other, to the five digits of the files."""
+    """Return whether the sorted values of two columns are affine maps of each other, to five digits."""
     scaled = [np.sort((values - values.mean()) / values.std()) for values in (first, second)]
     return np.allclose(*scaled, atol=2e-3)
 

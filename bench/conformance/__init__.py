@@ -58,7 +58,9 @@ class Finding:
     warned: bool = False
 
 
-def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequence[Task] = TASKS) -> Iterator[Finding]:
+def check(
+    method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequence[Task] = TASKS, device: str = "cpu"
+) -> Iterator[Finding]:
     """Run checks on a method and yield each outcome when it is known. An exception in a check counts as a failure.
 
     A method that excludes all tasks fails the first check, and the other checks are not run.
@@ -67,8 +69,9 @@ def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequenc
         method: the method to check.
         titles: keys of `RULES`; all by default.
         tasks: the tasks of the checks; those that the method excludes are left out.
+        device: where fits are trained, in torch's words: "cpu", "cuda", "cuda:1".
     """
-    examined = Examined(method, tasks)
+    examined = Examined(method, tasks, device)
     failures: dict[str, str] = {}  # reason -> title of the check
     if not examined.tasks:
         titles = tuple(RULES)[:1]

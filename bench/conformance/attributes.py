@@ -54,7 +54,7 @@ def first_change(examined: Examined) -> str:
 
     hooks = {hook: noted(hook, getattr(method, hook)) for hook in HOOKS if hasattr(method, hook)}
     vars(method).update(hooks)
-    twin = Examined(method, examined.tasks[:1])
+    twin = Examined(method, examined.tasks[:1], examined.device)
     for _ in range(FITS):
         twin.predictives(twin.train(twin.tasks[0], (0,), stacked=False))
     if not changes:

@@ -52,15 +52,15 @@ def finds_the_conjugate_posterior(examined: Examined) -> str:
         if problem is None:
             return f"not applicable: {method.excludes(problems[-1].task)}"
         try:
-            details.append(f"with {words} {_compare(method, problem)}")
+            details.append(f"with {words} {_compare(method, problem, examined.device)}")
         except Violation as violation:
             raise Violation(f"in a linear model with {words}, {violation}") from None
     return "; ".join(details)
 
 
-def _compare(method: Method, problem: LinearProblem) -> str:
+def _compare(method: Method, problem: LinearProblem, device: str) -> str:
     hparams: dict[str, Any] = dict(middle_of(method.search_space(problem.task)))
-    fits = problem.fit(method, UPDATES, len(problem.x) // 2, range(SEEDS), **hparams)
+    fits = problem.fit(method, UPDATES, len(problem.x) // 2, range(SEEDS), device=device, **hparams)
     means, variances, n_samples = problem.moments_at_probes(fits, SAMPLES)
     require(
         bool(np.isfinite(means).all() and np.isfinite(variances).all()),

@@ -17,7 +17,6 @@ from lockstep_bench.bench.conformance.examined import (
     UPDATES,
     Examined,
     Violation,
-    data_of,
     middle_of,
     on_every_task,
     require,
@@ -92,7 +91,7 @@ def state_keeps_its_shape(examined: Examined, task: Task) -> str:
         return "the method has no training loop: it gets all training rows in one call of `fit`"
     if examined.method.stackable and not examined.method.sweeps:
         hparams = middle_of(examined.method.search_space(task))
-        double = first_double(examined.method, task, data_of(task), hparams, examined.schedule(UPDATES))
+        double = first_double(examined.method, task, examined.data_of(task), hparams, examined.schedule(UPDATES))
         require(
             double is None,
             f"{double} is of double precision (float64) in a fit of single precision; make tensors from those that the "
@@ -108,7 +107,7 @@ def keeps_to_its_device(examined: Examined, task: Task) -> str:
     if not method.stackable:
         return "not checked: the method declares `stackable = False`"
     hparams = middle_of(method.search_space(task))
-    step = first_misplaced(method, task, data_of(task), hparams, examined.schedule(UPDATES), N_SAMPLES)
+    step = first_misplaced(method, task, examined.data_of(task), hparams, examined.schedule(UPDATES), N_SAMPLES)
     require(
         step is None,
         f"`{step}` returns a tensor on another device than the data; create tensors from those that it is given, for "

@@ -14,7 +14,6 @@ from lockstep_bench.bench.conformance.examined import (
     TRAIN_ROWS,
     Examined,
     Violation,
-    data_of,
     in_words,
     new_study,
     on_every_task,
@@ -45,7 +44,9 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     points, n_usual = [*usual, *wide], len(usual)
     fits = [Fit(TRAIN_ROWS, point, seed) for seed, point in enumerate(points)]
     schedule = examined.schedule(SPACE_UPDATES)
-    trained = train_stacked(method, task, data_of(task), fits, schedule, execution="eager", stacked=method.stackable)
+    trained = train_stacked(
+        method, task, examined.data_of(task), fits, schedule, execution="eager", stacked=method.stackable
+    )
     predictives = trained.predict([TEST_ROWS] * len(fits), N_SAMPLES)
     finite = [all(bool(part.isfinite().all()) for part in predictive) for predictive in predictives]
     lost = [point for point, is_finite in zip(points, finite, strict=True) if not is_finite]
@@ -93,8 +94,8 @@ def measures_cost(examined: Examined) -> str:
         return "not measured: the method excludes the regression task"
     if not examined.method.stackable:
         return "not measured: the method declares `stackable = False`"
-    alone = microseconds(examined.method, 1, "eager", stacked=False)
-    stacked = microseconds(examined.method, 30, "captured", model_steps=COST_STEPS)
+    alone = microseconds(examined.method, 1, "eager", examined.device, stacked=False)
+    stacked = microseconds(examined.method, 30, "captured", examined.device, model_steps=COST_STEPS)
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

@@ -60,10 +60,11 @@ class Examined:
     Attributes:
         method: the method to check.
         candidates: tasks on which to check it, unless it excludes them.
+        device: where its fits are trained, in torch's words.
     """
 
-    def __init__(self, method: Method, candidates: Sequence[Task]):
-        self.method, self.candidates = method, candidates
+    def __init__(self, method: Method, candidates: Sequence[Task], device: str = "cpu"):
+        self.method, self.candidates, self.device = method, candidates, device
         # Cached per object, so that the fits are freed with it.
         self.stacked_fits, self.single_fit = cache(self._stacked_fits), cache(self._single_fit)
 
@@ -102,26 +103,33 @@ class Examined:
             numbers: numbers of the fits, from which their training rows and seeds follow.
             stacked: False trains one fit after the other, without `vmap`.
             seeds: seed of each fit, by its number.
-            data: the data to train on; by default `data_of` the task.
+            data: the data to train on; by default those of `data_of`.
         """
         hparams = middle_of(self.method.search_space(task))
         fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
         schedule = self.schedule(UPDATES)
-        data = data or data_of(task)
+        data = data or self.data_of(task)
         return train_stacked(self.method, task, data, fits, schedule, stacked=stacked, dtype=torch.float64)
 
     def schedule(self, updates: int) -> Schedule:
         """Return a schedule with the given number of updates, however many minibatches each of them uses."""
         return Schedule.exactly(self.method, len(TRAIN_ROWS), BATCH_SIZE, updates)
 
+    def data_of(self, task: Task) -> Data:
+        """Return the data of a task, on the device; see the function `data_of`."""
+        return data_of(task, self.device)
+
     @staticmethod
     def predictives(fits: StackedFits) -> list[Predictive]:
-        """Return the predictive of each fit at the test rows.
+        """Return the predictive of each fit at the test rows, on the CPU.
 
         Raises:
             Violation: if a number is NaN.
         """
-        predictives = list(fits.predict([TEST_ROWS] * len(fits.fits), N_SAMPLES))
+        predictives = [
+            type(predictive)(*(part.cpu() for part in predictive))
+            for predictive in fits.predict([TEST_ROWS] * len(fits.fits), N_SAMPLES)
+        ]
         for fit, predictive in zip(fits.fits, predictives, strict=True):
             require(
                 not any(bool(part.isnan().any()) for part in predictive),
@@ -157,7 +165,7 @@ def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined],
 
 
 @cache
-def data_of(task: Task) -> Data:
+def data_of(task: Task, device: str = "cpu") -> Data:
     """Return 40 rows of data for a task: normal features, and a noisy sine of their sum as target.
 
     For classification, this target is cut into classes of equal size.
@@ -166,10 +174,10 @@ def data_of(task: Task) -> Data:
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
     if task.likelihood.standardises:
-        return Data.of(x, signal)
+        return Data.of(x, signal, device)
     n_classes = max(2, task.likelihood.n_outputs)
     bounds = np.quantile(signal, np.arange(1, n_classes) / n_classes)
-    return Data.of(x, np.digitize(signal, bounds).astype(float))
+    return Data.of(x, np.digitize(signal, bounds).astype(float), device)
 
 
 def middle_of(space: Mapping[str, BaseDistribution]) -> dict[str, float]:

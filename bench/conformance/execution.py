@@ -7,7 +7,6 @@ from lockstep_bench.bench.conformance.examined import (
     Doubt,
     Examined,
     Violation,
-    data_of,
     middle_of,
     on_every_task,
 )
@@ -49,7 +48,7 @@ def trains_natively(examined: Examined, task: Task) -> str:
         return "no: the method declares `stackable = False`, and its fits run one by one"
     hparams = middle_of(method.search_space(task))
     fits = [Fit(TRAIN_ROWS, hparams, seed) for seed in SEEDS]
-    data, schedule = data_of(task), examined.schedule(MIN_UPDATES)
+    data, schedule = examined.data_of(task), examined.schedule(MIN_UPDATES)
     with noted_obstacles() as obstacles:
         stack = train_stacked(method, task, data, fits, schedule)
     if stack.execution != "native":

@@ -13,7 +13,10 @@ from lockstep_bench.methods.base import Method
 
 
 def check_each(
-    names: Sequence[str], n_jobs: int | None = None, on_method: Callable[[str], None] = lambda name: None
+    names: Sequence[str],
+    n_jobs: int | None = None,
+    on_method: Callable[[str], None] = lambda name: None,
+    device: str = "cpu",
 ) -> Iterator[tuple[str, conformance.Finding]]:
     """Check methods in parallel processes; yield each outcome with the method's name, in the order of the names.
 
@@ -25,6 +28,7 @@ def check_each(
             method, the checks run in this process, and each outcome is yielded when it is known. Otherwise a method's
             outcomes are yielded when it and all methods before it are done.
         on_method: called with the name of each method that is done, in no fixed order.
+        device: where fits are trained, in torch's words.
 
     Raises:
         UnknownMethod: see `methods.get`.
@@ -34,7 +38,7 @@ def check_each(
     n_jobs = min(n_jobs or this_machine().cores, len(chosen))
     if n_jobs == 1:
         for name, method in chosen.items():
-            for finding in _findings(name, method):
+            for finding in _findings(name, method, device):
                 yield name, finding
             on_method(name)
         return
@@ -42,7 +46,7 @@ def check_each(
     parallel = joblib.Parallel(n_jobs, batch_size=1, pre_dispatch=n_jobs, return_as="generator_unordered")
     findings: dict[str, list[conformance.Finding]] = {}
     waiting = list(chosen)
-    for name, of_method in parallel(joblib.delayed(_in_a_process)(name) for name in longest_first):
+    for name, of_method in parallel(joblib.delayed(_in_a_process)(name, device) for name in longest_first):
         findings[name] = of_method
         on_method(name)
         while waiting and waiting[0] in findings:
@@ -51,15 +55,16 @@ def check_each(
                 yield first, finding
 
 
-def _in_a_process(name: str) -> tuple[str, list[conformance.Finding]]:
+def _in_a_process(name: str, device: str) -> tuple[str, list[conformance.Finding]]:
     settle()
-    return name, list(_findings(name, methods.get(name)))
+    return name, list(_findings(name, methods.get(name), device))
 
 
-def _findings(name: str, method: Method) -> Iterator[conformance.Finding]:
-    """Yield the findings of a method, then keep their outcome for the rows of its runs."""
+def _findings(name: str, method: Method, device: str) -> Iterator[conformance.Finding]:
+    """Yield the findings of a method. Those on the CPU are then kept for the rows of its runs."""
     failed = []
-    for finding in conformance.check(method):
+    for finding in conformance.check(method, device=device):
         failed += [] if finding.passed else [finding.check]
         yield finding
-    keep_outcome(name, failed)
+    if device == "cpu":
+        keep_outcome(name, failed)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lockstep_bench.bench.conformance.examined import TRAIN_ROWS, Examined, data_of, on_every_task, require
+from lockstep_bench.bench.conformance.examined import TRAIN_ROWS, Examined, on_every_task, require
 from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.metrics.regression import moments
 from lockstep_bench.methods.maths.likelihoods import Gaussian, StudentTNoise
@@ -29,9 +29,9 @@ def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
     if isinstance(likelihood, Gaussian | StudentTNoise):  # the noise precision is in units of 1 / y^2
         low, high = likelihood.noise_precisions
         likelihood = replace(likelihood, noise_precisions=(low / SCALE**2, high / SCALE**2))
-    y = (data_of(task).y / STEP).round() * STEP
+    y = (examined.data_of(task).y / STEP).round() * STEP
     y[0] -= y[TRAIN_ROWS].sum()
-    data, other = (Data(data_of(task).x, targets) for targets in (y, SCALE * y + OFFSET))
+    data, other = (Data(examined.data_of(task).x, targets) for targets in (y, SCALE * y + OFFSET))
     (mean, sd), (moved_mean, moved_sd) = (
         _moments(examined, each, of) for each, of in ((task, data), (replace(task, likelihood=likelihood), other))
     )

@@ -73,6 +73,7 @@ class LinearProblem(NamedTuple):
         seeds: Sequence[int] = (0,),
         execution: Execution = "native",
         dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
         **hparams: float,
     ) -> StackedFits:
         """Train a method on this problem, without standardisation, and return the fits, one per seed.
@@ -86,6 +87,7 @@ class LinearProblem(NamedTuple):
             seeds: seed of each fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
             dtype: type of weights and arithmetic; single precision, as in a run, is trained natively.
+            device: where the fits are trained, in torch's words.
             hparams: hyper-parameters of the method, such as `lr`, besides the two precisions.
         """
         hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}
@@ -93,7 +95,7 @@ class LinearProblem(NamedTuple):
         schedule = Schedule.of(method, len(self.x), batch_size, minibatches, minibatches)
         fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]
         probes = self.probes
-        data = Data.of(np.concatenate([self.x, probes]), np.concatenate([self.y, np.zeros(len(probes))]))
+        data = Data.of(np.concatenate([self.x, probes]), np.concatenate([self.y, np.zeros(len(probes))]), device)
         return train_stacked(
             method,
             self.task,
@@ -132,8 +134,11 @@ class LinearProblem(NamedTuple):
         return np.stack(means), np.stack(between) + np.stack(within), n_drawn
 
 
-def _predictives(stack: StackedFits, rows: np.ndarray, n_samples: int) -> "Iterator[Normals]":
-    return cast("Iterator[Normals]", stack.predict([rows] * len(stack.fits), n_samples))  # it is a regression
+def _predictives(stack: StackedFits, rows: np.ndarray, n_samples: int) -> Iterator[Normals]:
+    """Yield each fit's predictive at the same rows, on the CPU."""
+    predictives = cast("Iterator[Normals]", stack.predict([rows] * len(stack.fits), n_samples))  # it is a regression
+    for predictive in predictives:
+        yield type(predictive)(*(part.cpu() for part in predictive))
 
 
 def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:

@@ -67,19 +67,24 @@ def check(
         int | None,
         typer.Option(help="Methods to check at once; as many as cores by default.", min=1, show_default=False),
     ] = None,
+    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda or cuda:N.")] = "cpu",
 ) -> None:
     """Check methods against the method contract; exit with code 1 if a check fails."""
     if bool(names) == all_:
         raise typer.BadParameter("give either the names of the methods to check, or --all")
+    from lockstep_bench.bench.experiment.parsing import parse_devices
+    from lockstep_bench.bench.experiment.request import InvalidRequest
+
     try:
-        failures = _print_findings(list(dict.fromkeys(names or methods.names())), jobs)
-    except (methods.UnknownMethod, methods.BrokenMethod) as error:
+        (place,) = parse_devices(device)[:1]
+        failures = _print_findings(list(dict.fromkeys(names or methods.names())), jobs, place)
+    except (InvalidRequest, methods.UnknownMethod, methods.BrokenMethod) as error:
         raise typer.BadParameter(str(error)) from None
     if failures:
         raise typer.Exit(1)
 
 
-def _print_findings(names: list[str], jobs: int | None) -> int:
+def _print_findings(names: list[str], jobs: int | None, device: str) -> int:
     """Check methods, print each finding under its method, and return the number of failed checks."""
     import torch
     from rich.console import Console
@@ -95,7 +100,7 @@ def _print_findings(names: list[str], jobs: int | None) -> int:
     failures, printed = 0, None
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("methods checked", total=len(names))
-        for name, finding in check_each(names, jobs, on_method=lambda name: progress.advance(bar)):
+        for name, finding in check_each(names, jobs, lambda name: progress.advance(bar), device):
             if name != printed:
                 console.print(f"[bold]{escape(name)}[/]")
                 printed = name

@@ -60,7 +60,7 @@ def first_double(
     Args:
         method: the method to check.
         task: the task to train on.
-        data: training data on the CPU.
+        data: training data.
         hparams: hyper-parameters, name -> value.
         schedule: gives the phases of updates, and the size of minibatches.
 
@@ -69,7 +69,7 @@ def first_double(
     """
     model = ReplicaModel(method, task, torch.float32)
     replica = _replica(model, data, hparams)
-    steps = _steps(model, replica, data.x, data.y, schedule, 1, lambda: NoiseGauge(model.dtype))
+    steps = _steps(model, replica, data.x, data.y, schedule, 1, lambda: NoiseGauge(model.dtype, data.x.device))
     for name, result in steps:
         for place, leaf in tree_flatten_with_path(result)[0]:
             if name in KEPT and isinstance(leaf, Tensor) and leaf.dtype == torch.float64:

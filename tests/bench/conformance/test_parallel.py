@@ -26,7 +26,7 @@ def stub(monkeypatch):
     """Let each check have two findings, and leave this process's settings alone."""
     monkeypatch.setattr(parallel, "settle", lambda: None)
 
-    def check(method):
+    def check(method, device):
         yield Finding("first", True, f"of {method.name}")
         yield Finding("second", True, "fine")
 
@@ -43,7 +43,7 @@ def test_parallel_findings_keep_the_order_of_methods(monkeypatch):
 
 
 def test_single_process_yields_each_finding_at_once(monkeypatch):
-    def check(method):
+    def check(method, device):
         yield Finding("first", True, "fine")
         raise KeyboardInterrupt
 

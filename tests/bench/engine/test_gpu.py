@@ -6,6 +6,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from lockstep_bench import methods
+from lockstep_bench.bench import conformance
 from lockstep_bench.bench.conformance.examined import REGRESSION, TRAIN_ROWS, Examined, data_of, middle_of
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Fit
@@ -28,11 +29,13 @@ def trained(name, n_fits=3, execution="captured", dtype=torch.float32, updates=2
 
 @pytest.mark.parametrize("name", [name for name in STACKED if Examined(methods.get(name), [REGRESSION]).tasks])
 def test_cuda_graphs_give_the_same_posterior_as_single_updates(name):
-    graphs, single = (tree_leaves(trained(name, execution=way).posterior) for way in ("captured", "eager"))
+    graphs, single = (
+        tree_leaves(trained(name, execution=way, dtype=torch.float64).posterior) for way in ("captured", "eager")
+    )
     tensors = [pair for pair in zip(graphs, single, strict=True) if isinstance(pair[0], torch.Tensor)]
     assert all(leaf.device.type == "cuda" for pair in tensors for leaf in pair)
     for one, other in tensors:
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-8)
 
 
 def test_a_fit_on_a_gpu_does_not_depend_on_its_neighbours():
@@ -42,3 +45,9 @@ def test_a_fit_on_a_gpu_does_not_depend_on_its_neighbours():
             for n_fits in (1, 50)
         )
         torch.testing.assert_close(among, alone, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["map", "vifa", "swag"])
+def test_methods_pass_the_conformance_checks_on_a_gpu(name):
+    findings = list(conformance.check(methods.get(name), tasks=[REGRESSION], device="cuda"))
+    assert all(finding.passed for finding in findings), [each.detail for each in findings if not each.passed]

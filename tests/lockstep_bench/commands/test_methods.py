@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from lockstep_bench import methods
@@ -61,17 +62,29 @@ def test_methods_list_fits_the_terminal_width(columns):
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
 def test_methods_check_prints_findings_and_exit_code(monkeypatch, passed, code):
     findings = [Finding("first", True, "fine"), Finding("second", passed, "[odd] detail")]
-    monkeypatch.setattr(conformance, "check", lambda method: iter(findings))
+    monkeypatch.setattr(conformance, "check", lambda method, device: iter(findings))
     result = invoke("check", "map")
     assert result.exit_code == code
     assert "second: [odd] detail" in result.stdout
 
 
-def test_methods_check_passes_on_the_jobs_option(monkeypatch):
+def test_methods_check_passes_on_its_options(monkeypatch):
     given = []
-    monkeypatch.setattr(parallel, "check_each", lambda names, jobs, on_method: given.append((names, jobs)) or iter(()))
+
+    def check_each(names, jobs, on_method, device):
+        given.append((names, jobs, device))
+        return iter(())
+
+    monkeypatch.setattr(parallel, "check_each", check_each)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert invoke("check", "map", "swa", "map", "--jobs", "3").exit_code == 0
-    assert given == [(["map", "swa"], 3)]
+    assert invoke("check", "map", "--device", "cuda:1").exit_code == 0
+    assert given == [(["map", "swa"], 3, "cpu"), (["map"], None, "cuda:1")]
+
+
+def test_methods_check_refuses_a_gpu_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert "finds no CUDA device here" in invoke("check", "map", "--device", "cuda").stderr
 
 
 def test_methods_check_refuses_unknown_or_missing_names():

@@ -1,7 +1,7 @@
 """Overhead of a benchmark run, which is its time besides training: `python -m benchmarks.overhead`.
 
     python -m benchmarks.overhead --jobs 1000        # time that workers wait, and computing time of the main process
-    python -m benchmarks.overhead --store 5000       # cells a second that the main process stores, of many workers
+    python -m benchmarks.overhead --store 5000       # number of results from many workers that are stored per second
     python -m benchmarks.overhead --scan 10000       # time in which a resumed run reads the finished cells
     python -m benchmarks.overhead --rows 100000      # time and memory of commands on that many published rows
     python -m benchmarks.overhead --plan 400000      # time and memory of a dry run of that many cells

@@ -1,4 +1,4 @@
-"""Columns of the table with which the index begins: each has a heading, and a text for each method."""
+"""Columns of the table at the top of the index: each has a heading, and a text for each method."""
 
 from math import nan, pi, sqrt
 from typing import NamedTuple
@@ -22,11 +22,11 @@ BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which valida
 
 
 class VerdictColumn(NamedTuple):
-    """A column.
+    """One column of the table.
 
     Attributes:
         title: heading of the column.
-        meaning: one sentence.
+        meaning: explanation of the column in one sentence.
         texts: printed text for each method; methods without a number are left out.
     """
 
@@ -36,7 +36,7 @@ class VerdictColumn(NamedTuple):
 
 
 def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[VerdictColumn]:
-    """Return the columns for which there are numbers.
+    """Return the columns that have numbers.
 
     Args:
         site: all results.

@@ -173,7 +173,7 @@ def _without_baseline(wanted: Sequence[Cell]) -> list[str]:
 
 
 def _next_steps(wanted: Sequence[Cell], folder: Path) -> list[str]:
-    """Return sentences on what tells more than these tables."""
+    """Return sentences on commands and pages that show more than these tables."""
     boards = dict.fromkeys((cell.suite, cell.preset) for cell in wanted)
     if len(boards) != 1 or len({cell.method for cell in wanted}) < 2:
         return []

@@ -99,14 +99,14 @@ def stretched(protocol: Protocol, factor: int, hparams: Mapping[str, float]) -> 
 
 
 class LongerTrainings:
-    """Writer of the repeated trainings into the results folder.
+    """Stores the results of the option `--longer` (cells that are trained again for longer) in the results folder.
 
     Args:
         results: The results folder.
-        trainings: All trainings that are run.
+        trainings: All these trainings.
 
     Attributes:
-        failed: The status of each failed training, by its leaderboard cell. Failed trainings are not stored.
+        failed: The status of each failed training, by the original cell. Failed trainings are not stored.
     """
 
     def __init__(self, results: Results, trainings: Iterable[Training]):

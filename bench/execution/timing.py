@@ -44,7 +44,7 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
 
 
 class Timings:
-    """Writer of the times of repeated cells; stores them only if a repetition gives the same numbers as before.
+    """Stores the times of repeated cells, if a repetition gives the same numbers as before.
 
     Args:
         results: The results folder.

@@ -127,7 +127,7 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Compute:
-    """Statement of a nest: target = expression(operands), at every index."""
+    """Statement of a loop nest: target = expression(operands), at every index of the loops."""
 
     target: Value
     expression: str  # with {0}, {1}, ... for the operands
@@ -136,7 +136,7 @@ class Compute:
 
 @dataclass(frozen=True, eq=False)
 class Reduce:
-    """Statement of a nest: target = reduction of an operand over some axes of the nest."""
+    """Statement of a loop nest: target = reduction of an operand over some of the loop axes."""
 
     target: Value
     operand: View
@@ -148,7 +148,7 @@ class Reduce:
 
 @dataclass(frozen=True, eq=False)
 class StoreStep:
-    """Statement of a nest: the window `target` = operand, at every index."""
+    """Statement of a loop nest: the window `target` = operand, at every index of the loops."""
 
     target: View
     operand: View

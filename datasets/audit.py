@@ -57,7 +57,7 @@ def linear_r2(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _in_train(kinds: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return for each kind of row whether a training row is of it."""
+    """Return for each group of equal rows whether it contains a training row."""
     present = np.zeros(kinds.max() + 1, bool)
     present[kinds[train]] = True
     return present

@@ -164,7 +164,7 @@ def _figure(row: Any, outcome: MetricSummary, signs: Mapping[str, str]) -> str:
 
 
 def _without_baseline(wanted: Sequence[Cell]) -> list[str]:
-    """Return the data sets with an NMLL on which the run does not have the method that ignores the inputs."""
+    """Return the data sets with an NMLL on which the run does not include the baseline `constant`."""
     by_dataset: dict[str, set[str]] = {}
     for cell in wanted:
         if "nmll" in SUITES[cell.suite].headline:

@@ -92,7 +92,7 @@ class Calibrations:
 
 @cache
 def _settings(protocol: Protocol) -> dict[str, object]:
-    """Return the fields by which estimates are not scaled."""
+    """Return the fields of a protocol that must be equal for a stored cost to be valid, with their values."""
     return {name: getattr(protocol, name) for name, setting in SETTINGS.items() if not setting.rescales}
 
 

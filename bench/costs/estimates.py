@@ -126,7 +126,7 @@ class Estimates:
         return wanted
 
     def _rate(self, part: tuple[str, ...]) -> float | None:
-        """Return the mean seconds per work of earlier rows; None without any."""
+        """Return the mean duration per unit of work in earlier results; None if there are none."""
         rates = self._rates.get(part)
         return fsum(rates) / len(rates) if rates else None
 
@@ -135,7 +135,7 @@ class Estimates:
         return self._measured(cell) or self._measured(widest)
 
     def _measured(self, cell: Cell) -> Cost | None:
-        """Return the kept probe of a cell; its file is read once, for all splits."""
+        """Return the stored probe of a cell; None if there is none. Its file is read once for all splits."""
         key = cell.suite, cell.dataset, cell.method, cell.protocol.hash
         if key not in self._kept:
             self._kept[key] = self._calibrations.kept(cell)

@@ -98,12 +98,12 @@ def _with_length(cell: Cell, length: int | None) -> Cell:
 
 
 def _clock(device: torch.device) -> float:
-    """Return the time in seconds; on a CPU without that of other programs, which will not be there for hours."""
+    """Return a clock's time in seconds; on a CPU it is CPU time, which other programs affect little."""
     return now(device) if device.type == "cuda" else time.process_time()
 
 
 def _updates(cell: Cell, outcome: Outcome) -> int:
-    """Return the updates of a fit that validates, of which there are most; 0 for a method without updates."""
+    """Return the number of updates of a fit on cross-validation folds; 0 for a method without updates."""
     protocol, method = cell.protocol, methods.get(cell.method)
     if isinstance(method, FullBatchMethod):
         return 0

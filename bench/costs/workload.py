@@ -180,9 +180,10 @@ def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workl
 
 
 def _in_order(jobs: list[PlannedJob], n_workers: int) -> list[PlannedJob]:
-    """Return first the cheapest jobs, as many as fill `FIRST_LOOK_SECONDS`, and then the others, the longest first.
+    """Return the jobs in the order in which they begin.
 
-    So there is soon something to look at, and at the end no worker waits long for another one's job.
+    The shortest jobs come first, as many as take `FIRST_LOOK_SECONDS`, so that there are soon results to look at. The
+    others follow, the longest first, so that all workers end at about the same time.
     """
     cheapest = sorted(jobs, key=lambda job: job.estimate.seconds)
     ends = list(accumulate(job.estimate.seconds for job in cheapest))

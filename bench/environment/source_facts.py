@@ -123,7 +123,7 @@ def short(module: str) -> str:
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[Imported]:
-    """Yield what import statements take from ours; a relative import does not count."""
+    """Yield the absolute imports from modules of this project."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level and is_ours(node.module):
             yield from (Imported(node.module, alias.name, alias.asname or alias.name) for alias in node.names)
@@ -133,7 +133,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[Imported]:
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below `node`, except those of blocks that only a type checker reads."""
+    """Yield the nodes below `node`, except those in blocks `if TYPE_CHECKING`."""
     yield node
     children: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, ast.If) and "TYPE_CHECKING" in (getattr(node.test, "id", ""), getattr(node.test, "attr", "")):
@@ -156,7 +156,7 @@ def _code(source: bytes) -> ast.Module:
 
 
 class _WithoutPrefix(ast.NodeTransformer):
-    """Writes imports, and names of modules in texts, without `lockstep_bench`."""
+    """Removes the prefix `lockstep_bench` from imports, and from names of modules in strings."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | list[ast.Import]:
         if f"{node.module}." == ONE_NAME:

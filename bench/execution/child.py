@@ -76,7 +76,7 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
 
 
 def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO, int]:
-    """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints.
+    """Return the pipes from and to the parent, duplicated so that code that reads or prints does not use them.
 
     The last is the file descriptor of the log.
     """
@@ -87,7 +87,7 @@ def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO, int]:
 
 
 def _print_to(log: int) -> None:
-    """Let standard output and standard error lead to the log, whatever an earlier call has done to them."""
+    """Redirect standard output and standard error to the log, even if an earlier call has changed them."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(log, number)
         # Line by line, as what is still in a buffer is lost when the process is killed.
@@ -96,10 +96,10 @@ def _print_to(log: int) -> None:
 
 
 def _listen(calls: BinaryIO, waiting: SimpleQueue[tuple[int, bytes]]) -> None:
-    """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
+    """Put calls into the queue. When the parent ends, end this process and all processes that it has started.
 
-    This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.
-    Where there is a guardian, it ends the other processes.
+    The end of the parent closes the pipe. This function runs in a thread, so that it also works during a call, unless a
+    library holds the interpreter lock. If there is a guardian, the guardian ends the other processes.
     """
     try:
         while True:

@@ -114,7 +114,7 @@ def _provenance(cell: Cell, device: str) -> Provenance:
 
 
 def _explain(problem: Exception, method: str) -> None:
-    """Add to an exception of torch which rule of the contract the method broke, and where."""
+    """Add a note to an exception: which rule of the method contract was broken, and in which line."""
     with suppress(Exception):  # an exception of a method's own may raise another one when it is asked for its text
         if meaning := meaning_of(problem, methods.get(method)):
             problem.add_note(meaning)

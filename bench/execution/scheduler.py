@@ -137,10 +137,10 @@ def _dispatch(
     on_progress: Callable[[Job, JobProgress], None],
     stop: Event,
 ) -> Iterator[FinishedJob]:
-    """Yield every job with its results as it ends; jobs that are stopped, or never begin, are left out.
+    """Yield every finished job with its results; jobs that are stopped or never begin are left out.
 
-    Jobs wait while the results of `UNREAD` times as many jobs as run at once have not been taken. A slow disk would
-    otherwise fill the memory.
+    No further job begins while results of too many jobs (`UNREAD` times the number that run at once) are not consumed
+    yet. Otherwise results would fill the memory if the disk is slow.
     """
     at_once = min(at_once, max(1, len(jobs)))
     waiting, room, unread = deque(jobs), Semaphore(at_once), Semaphore(UNREAD * at_once)

@@ -99,7 +99,7 @@ def alone(key: str) -> Iterator[None]:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what killed compilers have left, and beyond `MOST_BYTES` the libraries that were used longest ago.
+    """Remove files that killed compilers left, and the least recently used libraries beyond `MOST_BYTES`.
 
     A library that a process has loaded stays in its memory.
     """

@@ -136,7 +136,7 @@ class _Lowering:
 
 
 def _needed(module: GraphModule) -> set[Node]:
-    """Return the nodes whose numbers the results depend on; a loss of which only the gradient is used is none."""
+    """Return the nodes whose values the results depend on; a loss is not among them if only its gradient is used."""
     needed = set[Node]()
     for node in reversed(module.graph.nodes):
         if node.op == "output" or (node in needed and node.target not in SHAPE_ONLY):

@@ -273,7 +273,7 @@ def bind(program: Program, state: Sequence[Value]) -> list[int | None]:
 
 
 def _ends_in(origins: Sequence[int | None], origin: int, number: int) -> bool:
-    """Return whether a leaf, or that in whose memory it is, and so on, is in the memory of leaf `number` in the end."""
+    """Return whether following `origins` from a leaf leads to the memory of leaf `number`."""
     last: int | None = origin
     while last is not None and last < len(origins) and last != origins[last]:
         last = origins[last]
@@ -281,7 +281,7 @@ def _ends_in(origins: Sequence[int | None], origin: int, number: int) -> bool:
 
 
 def _may_replace(program: Program, output: View, leaf: Value) -> bool:
-    """Return whether a leaf's next numbers may overwrite it: each is computed after the last use of the old one."""
+    """Return whether a leaf can be updated in place: each number is computed after the last use of the old one."""
     place = next(
         (
             (number, position)

@@ -163,7 +163,7 @@ def _note_rows(nest: Nest, tiles: RowTiles) -> bool:
 
 
 def _in_rows(view: View, strides: dict[Value, int]) -> bool:
-    """Return whether a window goes from row to row with the first axis of a nest, or stays in its place."""
+    """Return whether a window moves by one row along the first axis of a nest, or does not move."""
     stride = strides.get(view.value, 0)
     return view.strides[0] == stride and (stride == 0 or view.offset < stride)
 
@@ -204,7 +204,7 @@ def _note_call(call: Call, tiles: RowTiles) -> bool:
 
 
 def _with_copied_rows(nest: Nest, tiles: RowTiles) -> Nest:
-    """Return a product whose right factor has its rows side by side, which every tile would else copy."""
+    """Return a matrix product whose right factor is contiguous by rows; otherwise every tile would copy it."""
     (call, *_) = nest.statements
     if not isinstance(call, Call) or not call.product or call.targets[0] not in tiles.strides:
         return nest

@@ -308,7 +308,7 @@ def listing(folder: Path) -> tuple[File, ...]:
 
 
 def _with_repaired(source: Source) -> tuple[Source, ...]:
-    """Return a set and, where too many test rows are copies of training rows, its repaired version."""
+    """Return a data set and, if too many test rows are copies of training rows, its grouped version."""
     facts = audited.kept().get(source.name)
     if facts is None or facts.most_copies <= audited.REPAIRED_FROM:
         return (source,)

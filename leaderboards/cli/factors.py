@@ -102,7 +102,7 @@ def _kept(every: "list[Combination]", asked: Asked) -> list[tuple[str, str]]:
 
 
 def _design(cells: "pd.DataFrame", asked: Asked) -> "Design":
-    """Return the design of the preset: that with its own rows, or else the only one of its variants."""
+    """Return the factorial design of the preset: the one with results of the preset itself, or else the only one."""
     from lockstep_bench.leaderboards.stats.factors import designs
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults
 

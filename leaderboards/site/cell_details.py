@@ -229,7 +229,7 @@ def _range(objects: list[dict[str, Any]], name: str) -> str:
 
 
 def _longer(trainings: Iterable[LongerTraining]) -> dict[str, str]:
-    """Return what longer training changed, by how many times as long it was."""
+    """Return texts on the gain of longer training, by the factor of the length."""
     said: dict[str, list[str]] = {}
     for training in trainings:
         scores = (training.nmll, training.nmll_longer, training.validation_nmll, training.validation_nmll_longer)

@@ -194,7 +194,7 @@ class Site:
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
-        """Return the rankings on one board, by those of the metrics that have a direction."""
+        """Return the rankings on one board by each of the given metrics that has a direction."""
         suite, dataset, preset = key
         directed = [name for name in names if metric(name).goal is not None]
         by_metric = {name: self.rankings(suite, preset, name).get(dataset) for name in directed}

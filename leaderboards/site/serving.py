@@ -105,7 +105,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return {f"{name}{port}" for name in (LOOPBACK, "localhost")}
 
     def _inside(self) -> bool:
-        """Return True if neither the path nor the index page of a folder leads out of the site, or is a pipe."""
+        """Return whether the path, and the index page of a folder, are inside the site and are no pipes."""
         site, asked = Path(os.path.realpath(self.directory)), self.translate_path(self.path)
         files = (asked, *(os.path.join(asked, name) for name in INDEX_PAGES))
         try:

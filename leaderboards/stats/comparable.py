@@ -263,5 +263,5 @@ def comparable_of(
 
 
 def _too_much_shared(board: SplitScores) -> bool:
-    """Return whether more splits than one are worth too few experiments to be tested."""
+    """Return whether several splits are equivalent to too few independent experiments for a test."""
     return len(board.scores) > 1 and effective(len(board.scores), board.ratio) < FEWEST_EXPERIMENTS

@@ -45,7 +45,7 @@ def main(options: Options) -> None:
 
 
 def _prepare(request: RunRequest, spare: Spare) -> None:
-    """Print how a user's own table is read, and start the first worker's process, which imports torch meanwhile."""
+    """Print how a user's own table is read, and start the first worker process in advance, which imports torch."""
     if request.table:
         display.show_table(*request.table)
     gc.set_threshold(MANY_OBJECTS)

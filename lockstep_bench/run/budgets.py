@@ -86,7 +86,7 @@ def _spending(cell: Cell, budget: int, rates: dict[tuple[str, str, str], Rates])
 
 
 def _measure(request: RunRequest, cells: Sequence[Cell]) -> dict[tuple[str, str, str], Rates]:
-    """Return the speeds of methods on data sets, measured in processes like those that train; none where one fails."""
+    """Return the measured speeds of methods on data sets; pairs whose measurement fails are missing."""
     found: dict[tuple[str, str, str], Rates] = {}
     if not cells:
         return found

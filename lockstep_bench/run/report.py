@@ -52,7 +52,7 @@ def report(plan: RunPlan, work: Work) -> int:
 
 
 def _gains(plan: RunPlan, factor: int) -> Sequence[LongerTraining]:
-    """Return the longer trainings of the plan's cells that the results folder has."""
+    """Return the results of longer training in the results folder that belong to the plan's cells."""
     keys = {cell.key for cell in longer_training.sampled(plan.results, plan.resolved.cells)}
     every = longer_trainings(read_longer(plan.results.out).table.to_pandas())
     return [pair for pair in every if pair.key in keys and pair.factor == factor]

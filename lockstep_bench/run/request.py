@@ -122,7 +122,7 @@ def _changes(how: How) -> dict[str, Value]:
 
 
 def _budgets(options: Options, changes: dict[str, Value]) -> tuple[int, ...]:
-    """Return the budgets of seconds; an option that says otherwise is refused."""
+    """Return the budgets of seconds; raise InvalidRequest if other options contradict them."""
     if options.how.budget_seconds is None:
         return ()
     if twice := sorted(changes.keys() & DECIDED):

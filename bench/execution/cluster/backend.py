@@ -121,7 +121,7 @@ class DaskBackend:
         self._ended.set()  # Dask workers end a job's process once nobody waits for it, and idle processes by themselves
 
     def _result(self, order: Order, member: DaskWorker, key: str) -> Delivery | None:
-        """Return what the Dask worker delivers, or None if it was lost."""
+        """Return the `Delivery` of the Dask worker, or None if the worker was lost."""
         future = self._client.submit(
             execute, order, key=key, workers=[member.address], allow_other_workers=False, pure=False, retries=0
         )
@@ -188,7 +188,7 @@ class DaskBackend:
         return present
 
     def _let_go(self) -> list[str]:
-        """Forget Dask workers that have left; return no refusal."""
+        """Remove Dask workers that have left; return an empty list, as there are no refusals."""
         present = self._present()
         with self._lock:
             members = self._members.values()
@@ -257,7 +257,7 @@ def _store(job: Job, content: bytes, journal: Any) -> None:
 
 
 def _from(member: DaskWorker, problem: NoProcess | NotStored) -> Exception:
-    """Return an exception that says on which machine the problem was."""
+    """Return the exception with the name of the machine added to its message."""
     if isinstance(problem, NoProcess):
         return NoProcess(f"on {member.host}: {problem}")
     reason = problem.reason

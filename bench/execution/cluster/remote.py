@@ -126,7 +126,7 @@ _timers: dict[tuple[str, str], Timer] = {}  # of pools that are idle
 
 @contextmanager
 def _pool(session: str, worker: Worker) -> Iterator[Pool]:
-    """Yield the pool of a session's worker, which ends when no other job follows."""
+    """Yield the process pool of one worker in a driver's run; the pool ends when no other job follows."""
     from lockstep_bench.bench.execution.pool import Pool
 
     place = session, worker.name

@@ -45,7 +45,7 @@ MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by wh
 
 
 class _Compiled(BytecodeCache):
-    """Compiled templates, which later builds of this process find again."""
+    """Cache of compiled templates for later builds in the same process."""
 
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}
@@ -102,7 +102,7 @@ def _require_no_folder(path: Path) -> None:
 
 
 def _is_page(path: Path) -> bool:
-    """Return whether an earlier build wrote the file. Links are no pages, and a pipe would wait for ever."""
+    """Return whether an earlier build wrote the file. Links do not count; pipes, which could block, are not read."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:

@@ -144,7 +144,7 @@ def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
 
 
 def _counts(answers: list[Answer], noun: str) -> str:
-    """Return how many comparisons are decided, would be by some number of splits or data sets, or by none."""
+    """Return a text on how many comparisons are decided, need more splits or data sets, or cannot be decided."""
     tested = [one.amount for one in answers if not isnan(one.amount)]
     if not tested:
         return "none could be tested."

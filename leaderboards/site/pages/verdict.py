@@ -88,7 +88,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
 
 
 def _shown(rows: Sequence[Ranked], reference: str) -> list[Ranked]:
-    """Return the first methods, the last of which gives its place to the reference if that comes later."""
+    """Return the rows to show: the first ones; the last is replaced by the reference if that is not among them."""
     first = list(rows[:MOST_ROWS])
     later = [row for row in rows[MOST_ROWS:] if row.method == reference]
     return [*first[: MOST_ROWS - len(later)], *later]
@@ -109,7 +109,7 @@ def estimate(row: Ranked, reference: str) -> ForestEstimate:
 
 
 def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str:
-    """Return the sentence on places."""
+    """Return the sentence on which methods lead."""
     by = {kind: [row.method for row in rows if row.verdict == kind] for kind in VERDICTS}
     where = f"By {metric(standings.table.metric).title}, over {evidence},"
     of = f"{counted(len(rows), 'method')}, one of each family"
@@ -169,7 +169,7 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
 
 
 def _over_fewer(row: Ranked) -> str:
-    """Return the number of data sets behind a difference, where the method or the reference failed on others."""
+    """Return a text with the number of data sets behind a difference, if the method or the reference failed on some."""
     return f" over {counted(row.n_compared, 'data set')}" if row.n_compared < row.n_datasets else ""
 
 

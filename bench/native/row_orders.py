@@ -39,7 +39,7 @@ class RowOrders:
         self._generator = np.random.Generator(np.random.PCG64(seed))
 
     def draw(self, rows: np.ndarray, count: int) -> np.ndarray:
-        """Return `count` random permutations of the rows (N,), one per line, (count, N)."""
+        """Return `count` random permutations of the rows (N,): (count, N)."""
         library = _library()
         if library is None or len(rows) >= MOST_ROWS:
             return self._generator.permuted(np.broadcast_to(rows, (count, len(rows))), axis=1)

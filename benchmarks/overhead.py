@@ -1,7 +1,7 @@
 """Overhead of a benchmark run, which is its time besides training: `python -m benchmarks.overhead`.
 
     python -m benchmarks.overhead --jobs 1000        # time that workers wait, and computing time of the main process
-    python -m benchmarks.overhead --store 5000       # cells a second that the main process stores, of many workers
+    python -m benchmarks.overhead --store 5000       # number of results from many workers that are stored per second
     python -m benchmarks.overhead --scan 10000       # time in which a resumed run reads the finished cells
     python -m benchmarks.overhead --rows 100000      # time and memory of commands on that many published rows
     python -m benchmarks.overhead --plan 400000      # time and memory of a dry run of that many cells
@@ -136,7 +136,7 @@ def _of_scan(folder: Path, count: int) -> str:
 
 
 def _of_commands(folder: Path, count: int) -> Iterator[str]:
-    """Yield what each command takes on a folder of published rows, in a process of its own."""
+    """Yield time and memory of each command on a folder of published rows; each runs in a separate process."""
     from benchmarks.many_rows import PRESET, SUITE, size_of
 
     size, site = size_of(count), folder / "site"
@@ -162,7 +162,7 @@ def _of_plan(folder: Path, count: int) -> str:
 
 
 def _write(folder: Path, count: int, how: str) -> None:
-    """Write made-up rows in a process of its own: its memory stays out of what is measured."""
+    """Write made-up rows in a separate process, so that its memory is not measured."""
     command = [sys.executable, "-c", WRITE, str(folder), str(count), how]
     subprocess.run(command, env=os.environ | _path_with(ROOT), check=True)
 
@@ -173,7 +173,7 @@ def _path_with(*folders: Path) -> dict[str, str]:
 
 
 def _of_command(arguments: list[str], folder: Path, *packages: Path, **variables: str) -> str:
-    """Return what Python takes to run `arguments`.
+    """Return the time and memory that a Python process takes to run `arguments`.
 
     Args:
         arguments: arguments of Python.

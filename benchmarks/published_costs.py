@@ -9,7 +9,7 @@ class PublishedCost(NamedTuple):
     Attributes:
         methods: names of the methods whose cost it is.
         ratio: time of the method divided by that of the baseline.
-        beside: the baseline, such as plain SGD.
+        beside: name of the baseline, such as plain SGD.
         network: network on which the times were measured.
         source: paper and place, with the two times where the paper has them.
     """

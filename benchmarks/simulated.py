@@ -1,4 +1,4 @@
-"""Workers that train nothing: each returns the result of a trivial cell after a while, as a worker's process would."""
+"""Simulated workers, which train nothing: each returns the stored result of a trivial cell after a given time."""
 
 import pickle
 import time
@@ -20,12 +20,12 @@ from lockstep_bench.bench.results.record import CellResult
 
 
 class Simulated(NamedTuple):
-    """Measurements of a driver with simulated workers.
+    """Measurements of a run whose workers are simulated.
 
     Attributes:
-        seconds: from the first job's begin to the last cell on the disk.
-        computing: seconds of the driver's computing time meanwhile.
-        most_at_once: the most jobs that ran at a time.
+        seconds: time from the beginning of the first job until the last result was stored.
+        computing: CPU time of the main process in this period, seconds.
+        most_at_once: largest number of jobs that ran at a time.
     """
 
     seconds: float
@@ -34,12 +34,12 @@ class Simulated(NamedTuple):
 
 
 class SimulatedWorkers(LocalBackend):
-    """A backend whose workers take `seconds` for a job, and compute nothing.
+    """Backend whose workers wait `seconds` for each job instead of computing.
 
     Args:
         workers: the workers.
-        results: pickled result of each cell, by its key, as it comes from a worker's process.
-        seconds: duration of a job.
+        results: pickled result of each cell, by the cell's key.
+        seconds: duration of each job.
 
     Attributes:
         most_at_once: the most jobs that ran at a time.
@@ -52,7 +52,7 @@ class SimulatedWorkers(LocalBackend):
         self.most_at_once = 0
 
     def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
-        """Return the results of a job after the seconds that it takes."""
+        """Wait for the duration of a job, and return its stored results."""
         with self._lock:
             self._running += 1
             self.most_at_once = max(self.most_at_once, self._running)

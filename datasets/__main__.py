@@ -50,7 +50,7 @@ def list_(
     notes: Annotated[bool, typer.Option("--notes", help="Add origin, licence and the facts that bite.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List all data sets and whether their files are here."""
+    """List all data sets, and whether their files are on this machine."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,7 @@
-"""The audit of a regression: copies of training rows in test parts, and other facts that decide what a score says."""
+"""Audit of a regression data set: copies of training rows among the test rows, constant inputs, and similar facts.
+
+Such facts decide what a test score says about generalisation.
+"""
 
 from collections import Counter
 
@@ -11,7 +14,7 @@ from lockstep_bench.datasets.tabular.groups import group_numbers
 
 
 def audit(dataset: Dataset) -> Facts:
-    """Return the facts about a regression, computed from its arrays."""
+    """Return the facts about a regression data set, computed from its arrays."""
     x, y = dataset.x, dataset.y
     kinds = group_numbers(np.column_stack([x, y]))
     inputs = group_numbers(x)
@@ -40,7 +43,7 @@ def audit(dataset: Dataset) -> Facts:
 
 
 def linear_r2(x: np.ndarray, y: np.ndarray) -> float:
-    """Return 1 - residual variance / variance of a linear regression with intercept, on the rows it is fitted to.
+    """Return R^2 of a linear regression with intercept, on the rows that it is fitted to.
 
     Args:
         x: inputs (N, P); equal and constant columns are allowed.
@@ -54,7 +57,7 @@ def linear_r2(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _in_train(kinds: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return for each kind of row whether a training row is of it."""
+    """Return for each group of equal rows whether it contains a training row."""
     present = np.zeros(kinds.max() + 1, bool)
     present[kinds[train]] = True
     return present

@@ -1,6 +1,6 @@
-"""Checksums that nobody published: learned from the first download, kept in the user's cache, and compared later.
+"""Checksums of files whose publisher gives none: taken from the first download, and compared with all later copies.
 
-A set with such files has a `Source.listing` that calls `pinned`.
+They are stored in the user's cache folder. A data set with such files has a `Source.listing` that calls `pinned`.
 """
 
 import json
@@ -14,30 +14,30 @@ NAME = "learned-checksums.json"
 
 
 def path() -> Path:
-    """Return the path of the JSON file: bytes and SHA-256 by the path of a file below the data folder."""
+    """Return the path of the JSON file that holds size and SHA-256 of each file, by its path in the data folder."""
     from platformdirs import user_cache_path
 
     return user_cache_path("lockstep-bench", appauthor=False) / NAME
 
 
 def pinned(file: File, folder: str) -> File:
-    """Return a file with the size and the digest that were learned, or unchanged where nothing was.
+    """Return the file with the size and SHA-256 of its first download; unchanged if it was never downloaded.
 
     Args:
-        file: file without a checksum.
-        folder: folder of the file's set, below the data folder.
+        file: file without a published checksum.
+        folder: folder of the data set, relative to the data folder.
     """
     known = _known().get(f"{folder}/{file.path}")
     return file._replace(bytes=int(known["bytes"]), sha256=str(known["sha256"])) if known else file
 
 
 def learn(file: File, folder: str, copy: Path) -> None:
-    """Pin a file by the size and the digest of the copy that is here, with a warning.
+    """Store the size and SHA-256 of a file's first copy, for comparison with later copies, and warn the user.
 
     Args:
-        file: file without a checksum.
-        folder: folder of the file's set, below the data folder.
-        copy: path of the copy.
+        file: file without a published checksum.
+        folder: folder of the data set, relative to the data folder.
+        copy: path of the downloaded copy.
 
     Raises:
         OSError: the copy cannot be read, or the user's cache cannot be written.

@@ -38,7 +38,7 @@ def partner(name: str) -> str | None:
 
 
 def partner_images(name: str, data_dir: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Load those test images of the partner of data set `name` that show one of its classes.
+    """Load the test images of the partner data set of `name`, without images of classes that `name` does not have.
 
     Args:
         name: image data set that has a `partner`.

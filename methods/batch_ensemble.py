@@ -124,5 +124,5 @@ def _layers(network: Network) -> list[Dense]:
 
 
 def _sizes(network: Network) -> list[int]:
-    """Return how many numbers of its own a member has: inputs, outputs and biases of each layer."""
+    """Return the numbers of separate parameters of a member in each layer: input scales, output scales and biases."""
     return [size for layer in _layers(network) for size in (layer.fan_in, layer.fan_out, *[layer.fan_out] * layer.bias)]

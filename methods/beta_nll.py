@@ -1,4 +1,4 @@
-"""beta-NLL: heteroscedastic regression whose examples count by their predicted variance.
+"""beta-NLL: heteroscedastic regression in which examples are weighted by a power of their predicted variance.
 
 The network's outputs are the mean m and the log variance l of each target. Per example it minimises
 

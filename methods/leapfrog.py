@@ -217,6 +217,6 @@ def _energy(place: Place, momentum: Tensor) -> Tensor:
 
 
 def _thrown(state: LeapfrogState, place: Place, step: Tensor, noise: Noise) -> LeapfrogState:
-    """Return the state at the start of a trajectory, with a random momentum."""
+    """Return the state at the start of a trajectory from `place`, with a random momentum."""
     momentum = noise.normal(len(place.weights))
     return state._replace(place=place, start=place, momentum=momentum, step=step, energy=_energy(place, momentum))

@@ -1,4 +1,4 @@
-"""Baselines from other libraries for tabular regression, such as boosted trees: a yardstick for the neural networks.
+"""Baselines from other libraries for tabular regression, such as boosted trees, to compare neural networks with.
 
 A library is imported only when a fit starts. If it is not installed, the method excludes every task, and the reason
 given is the command that installs it. Fits run one by one, on one thread each. Libraries get standardised inputs and

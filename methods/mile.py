@@ -239,7 +239,7 @@ def _trained(problem: Problem, state: MILEState, batch: Batch, step: Step) -> MI
 
 
 def _tuned(state: MILEState, error: Tensor, finite: Tensor, wanted: Tensor, measured: Tensor) -> MILEState:
-    """Return the state with the next step length; where `measured`, the weights count for their spread."""
+    """Return the state with the next step length; if `measured`, the weights are added to the sums for `spread`."""
     weights = state.chain.weights
     counted = torch.where(finite & measured, state.tuning.step, torch.zeros_like(wanted))
     spread = state.spread + counted * torch.stack([torch.ones_like(weights), weights, weights.square()])
@@ -254,7 +254,7 @@ def _length(spread: Tensor) -> Tensor:
 
 
 def _waited(state: MILEState, count: Tensor, phase: Phase) -> MILEState:
-    """Return the state with one more draw in the window, and at the end of the stage with the length by its times."""
+    """Return the state with one more draw in the window; at the end of the stage, also with `length` set from them."""
     every = max(1, (phase.last - phase.first + 1) // len(state.window))
     taken = torch.remainder(phase.last - count, every) == 0
     window = torch.where(taken, with_draw(state.window, state.chain.weights), state.window)

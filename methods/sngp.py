@@ -131,7 +131,7 @@ class SNGPState(NamedTuple):
         precision: (T, T), float64, as in `methods.laplace.LaplaceState`.
         gradient: (T,), float64, gradient in w of the negative log-likelihood of the rows so far; used for a Gaussian
             likelihood only.
-        directions: (H,), estimates of the leading singular vectors of all hidden layers, one after the other.
+        directions: (H,), estimates of the leading singular vectors of all hidden layers, concatenated.
     """
 
     trained: MAPState
@@ -224,8 +224,9 @@ def power_iterated(network: FourierMLP, weights: Tensor, directions: Tensor, bou
     Args:
         network: the network.
         weights: (D,), weights before scaling.
-        directions: (H,), singular vectors of the last estimate, of any length.
-        bound: c, largest spectral norm.
+        directions: (H,), estimates of the leading singular vectors of all hidden layers, concatenated; they need not
+            be normalised.
+        bound: c, largest allowed spectral norm.
 
     Returns:
         The scaled weights (D,), and the new singular vectors (H,).

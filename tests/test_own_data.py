@@ -96,7 +96,7 @@ def test_csv_run_can_be_resumed_only_with_same_table(run, invoke, houses, tmp_pa
     assert "the results folder holds other data than are here: 4 cells of houses" in changed.stderr
 
 
-def test_table_options_reach_workers_and_the_page(invoke, tmp_path):
+def test_csv_reading_options_reach_workers_and_pages(invoke, tmp_path):
     rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
     (tmp_path / "bare.csv").write_text("\n".join(rows))
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")

@@ -103,7 +103,7 @@ class PosteriorEstimator(BaseEstimator):
         return estimator
 
     def _protocol(self, **given: str) -> Protocol:
-        """Return the protocol, of which `given` are further parameters."""
+        """Return the protocol of tuning and training; `given` are further fields of it."""
         hidden = ",".join(map(str, np.atleast_1d(self.hidden)))
         given = {"hidden": hidden, "activation": self.activation, **given}
         settings = self.settings or {}
@@ -112,7 +112,7 @@ class PosteriorEstimator(BaseEstimator):
         return protocol_of(self.preset, {**settings, **given}, self.hparams)
 
     def _checked(self, x: Any, y: Any, protocol: Protocol, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (N, P) and targets (N,) after scikit-learn's checks; a row for each fold at least."""
+        """Return features (N, P) and targets (N,) after scikit-learn's checks; at least one row per fold is needed."""
         checked: tuple[np.ndarray, np.ndarray] = _validated(
             self, x, y, ensure_min_samples=max(2, protocol.folds), **options
         )
@@ -141,8 +141,8 @@ class PosteriorEstimator(BaseEstimator):
     def _predictive(self, x: np.ndarray) -> Predictive:
         """Return the predictive at x (n, P).
 
-        The last rows of a block are filled up. A few rows alone would be multiplied by other kernels, and scikit-learn
-        checks to seven digits that a prediction does not depend on the other rows.
+        The last block of rows is padded to full size. Products of few rows would use other kernels and round
+        differently, but scikit-learn checks to seven digits that a prediction does not depend on the other rows.
         """
         filled = np.concatenate([x, np.repeat(x[:1], -len(x) % BLOCK, axis=0)])
         predictive = self.posterior_.predict(filled)

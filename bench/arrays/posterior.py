@@ -113,7 +113,7 @@ class Posterior:
 
 
 def _moved(predictive: Predictive, offset: float) -> Predictive:
-    """Return a predictive of targets to which a number is added, in double precision; of classes as it is."""
+    """Return the predictive of targets shifted by `offset`, in double precision; unchanged for classes."""
     if (name := LOCATIONS.get(type(predictive))) is None:
         return predictive
     moved: Predictive = predictive._replace(**{name: getattr(predictive, name).double() + offset})
@@ -121,7 +121,7 @@ def _moved(predictive: Predictive, offset: float) -> Predictive:
 
 
 def _without_data(fits: StackedFits) -> StackedFits:
-    """Return the fits without their training rows and without diagnostics along training."""
+    """Return the fits without their training rows and without the diagnostics recorded during training."""
     stack = fits.stack
     empty = Data(stack.data.x[:0].clone(), stack.data.y[:0].clone())
     bare = {id(fit): replace(fit, rows=NO_ROWS) for fit in fits.fits}

@@ -66,7 +66,7 @@ def first_change(examined: Examined) -> str:
 
 
 def _attributes(method: Method) -> Iterator[tuple[str, tuple[bytes | int, str]]]:
-    """Yield what may change of a method and of the classes that are its own, by name: a fingerprint, and in words."""
+    """Yield (name, fingerprint, description) of each attribute of a method and of its own classes."""
     owners: list[tuple[str, Mapping[str, Any]]] = [("self", vars(method))]
     owners += [(kind.__name__, vars(kind)) for kind in type(method).__mro__ if kind not in FullBatchMethod.__mro__]
     for owner, attributes in owners:

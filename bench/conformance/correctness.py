@@ -114,7 +114,7 @@ def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, flo
 
 
 def _where(lost: Sequence[Mapping[str, float]], kept: Sequence[Mapping[str, float]]) -> str:
-    """Return the points whose fits are lost, in words: the range of one hyper-parameter, or else an example."""
+    """Return a text on which search points gave non-finite fits: the range of one hyper-parameter, or an example."""
     for name in lost[0] if lost and kept else ():
         values, others = [point[name] for point in lost], [point[name] for point in kept]
         if min(values) > max(others):

@@ -61,7 +61,7 @@ def _in_a_process(name: str, device: str) -> tuple[str, list[conformance.Finding
 
 
 def _findings(name: str, method: Method, device: str) -> Iterator[conformance.Finding]:
-    """Yield the findings of a method. Those on the CPU are then kept for the rows of its runs."""
+    """Yield the findings of a method. Outcomes on the CPU are stored, so that later results can name them."""
     failed = []
     for finding in conformance.check(method, device=device):
         failed += [] if finding.passed else [finding.check]

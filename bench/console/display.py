@@ -73,7 +73,7 @@ def warn(text: str) -> None:
 
 
 def show_error(text: str) -> None:
-    """Print the error for which nothing was run; very long values in it are shortened."""
+    """Print the error message of a request that cannot be run; very long values in it are shortened."""
     err.print(f"[red]Error:[/] {escape(with_short_words(text))}", soft_wrap=True)
 
 

@@ -100,7 +100,7 @@ class _LivePages:
             pause = max(SHORTEST_PAUSE_SECONDS, PAUSE * (time.monotonic() - begun))
 
     def _seconds_left(self) -> float:
-        """Return how long the run still takes if it goes on as until now; 0 once all its cells are stored."""
+        """Return the remaining seconds of the run if its speed stays the same; 0 once all cells are stored."""
         done = self._weight - self._weight_left
         elapsed = time.monotonic() - self._begun
         return elapsed * self._weight_left / done if done > 0 and self._finished < self._wanted else 0.0
@@ -121,5 +121,5 @@ def _say_that_pages_wait(problem: Exception) -> None:
 
 
 def _call(function: Callable[..., Any], *arguments: Any, on_progress: Callable[[Any], None]) -> Any:
-    """Call a function in the process of the pages."""
+    """Call a function in the process that builds the pages."""
     return function(*arguments)

@@ -164,7 +164,7 @@ def _figure(row: Any, outcome: MetricSummary, signs: Mapping[str, str]) -> str:
 
 
 def _without_baseline(wanted: Sequence[Cell]) -> list[str]:
-    """Return the data sets with an NMLL on which the run does not have the method that ignores the inputs."""
+    """Return the data sets with an NMLL on which the run does not include the baseline `constant`."""
     by_dataset: dict[str, set[str]] = {}
     for cell in wanted:
         if "nmll" in SUITES[cell.suite].headline:
@@ -173,7 +173,7 @@ def _without_baseline(wanted: Sequence[Cell]) -> list[str]:
 
 
 def _next_steps(wanted: Sequence[Cell], folder: Path) -> list[str]:
-    """Return sentences on what tells more than these tables."""
+    """Return sentences on commands and pages that show more than these tables."""
     boards = dict.fromkeys((cell.suite, cell.preset) for cell in wanted)
     if len(boards) != 1 or len({cell.method for cell in wanted}) < 2:
         return []

@@ -95,7 +95,7 @@ def run(
 
 
 class _Writers(AbstractContextManager["_Writers"]):
-    """Threads that store results. The disk confirms many files at once, which a single thread would wait for in turn.
+    """Threads that store results: a disk can confirm many files at once, but a single thread would wait for each.
 
     Args:
         store: destination of the results.

@@ -54,7 +54,7 @@ def _restore(numbers: list[signal.Signals]) -> None:
 
 
 def _replace_closed(terminals: list[int]) -> None:
-    """Let what is printed go nowhere if the terminal is closed; every write to it would be an error."""
+    """Discard further output if the terminal is closed, because every write to it would raise an error."""
     for descriptor in terminals:
         if not os.isatty(descriptor):
             nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,4 @@
 """Time and memory of cells, measured or estimated, and their grouping into jobs.
 
-Imports `bench.execution` and the rooms below it.
+Imports allowed here: `bench.execution` and what that imports.
 """

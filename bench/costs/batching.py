@@ -1,6 +1,6 @@
-"""Workers per device, replicas per stack, and cells per job, by memory and cores.
+"""Choice of the number of workers per device, replicas per stack, and cells per job, by memory and cores.
 
-No choice of them changes a result: a fit in a stack equals the same fit alone.
+These numbers never change a result, because a fit in a stack equals the same fit trained alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ class Need(NamedTuple):
     """Memory of a job, measured or assumed.
 
     Attributes:
-        base: bytes of its process and data, without a fit.
-        row: bytes of every fit that trains at the same time.
+        base: bytes of the process and its data, without any fit.
+        row: further bytes for each fit that is trained at the same time (a row of the stack).
     """
 
     base: int
@@ -34,14 +34,14 @@ class Need(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Limits of a kind of device.
+    """Limits for the workers on one kind of device, CPU or GPU.
 
     Attributes:
-        rows: most replicas of a stack. On a CPU core larger stacks gain little and cost memory.
-        worthwhile: replicas of a stack for which memory is kept by having fewer workers.
-        cells: most cells of a job; a stop loses those of a whole job.
-        workers: most workers on a device, or None for as many as there are cores.
-        overhead: bytes that every process takes besides what it allocates, as for a GPU's context.
+        rows: largest number of replicas in a stack. On a CPU core, larger stacks gain little speed and cost memory.
+        worthwhile: number of replicas that every worker should have memory for, even if fewer workers then fit.
+        cells: largest number of cells in a job. If a run is stopped, all cells of its running jobs are lost.
+        workers: largest number of workers on a device; None for as many as there are cores.
+        overhead: bytes that each process takes besides its own allocations, for example for a GPU context.
     """
 
     rows: int
@@ -59,14 +59,14 @@ ASSUMED = Need(600 * MIB, 4 * MIB)  # where nothing was measured: torch, data an
 
 
 def workers_per_device(kind: str, free_bytes: int, cores: int, needs: Sequence[tuple[Need, int]]) -> int:
-    """Return how many workers a device gets, at least 1.
+    """Return how many workers a device gets, at least 1: as many as fit into memory, but at most one per core.
 
     Args:
         kind: "cpu" or "cuda".
         free_bytes: free memory of the device.
         cores: CPU cores for its workers.
-        needs: memory of every sort of job, and the most replicas that its stacks have. A worker has room for each sort,
-            if with fewer replicas than a stack could have.
+        needs: for each sort of job, its memory and the largest number of replicas in its stacks. Every worker gets
+            memory for every sort of job, possibly with fewer replicas per stack than this number.
     """
     room = ROOM[kind]
     largest = max((need.bytes_with(min(rows, room.worthwhile)) for need, rows in needs), default=ASSUMED.bytes_with(1))
@@ -75,14 +75,14 @@ def workers_per_device(kind: str, free_bytes: int, cores: int, needs: Sequence[t
 
 
 def stack_rows(kind: str, share_bytes: int, need: Need) -> int:
-    """Return the most replicas of a stack, at least 1, of a worker with that share of its device's free memory."""
+    """Return how many replicas a worker's stacks may have, at least 1, given its share of the device's memory."""
     room = ROOM[kind]
     left = int(share_bytes * HEADROOM) - room.overhead - need.base
     return max(1, min(room.rows, left // max(need.row, 1)))
 
 
 def rows_of(cell: Cell) -> int:
-    """Return the replicas of the largest stack that one cell fills; 0 where its fits are trained one by one."""
+    """Return the number of replicas in the largest stack of one cell; 0 if its fits are trained one by one."""
     return _rows_of(cell.suite, cell.method, cell.protocol)
 
 
@@ -92,11 +92,12 @@ def _rows_of(suite: str, method: str, protocol: Protocol) -> int:
 
 
 def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Cell], int]) -> list[tuple[Cell, ...]]:
-    """Return the cells in batches, each for one job; the cells of a batch differ only in their split.
+    """Divide cells into batches, one for each job; the cells of a batch differ only in their split.
 
-    Some cells are left for every worker. On a GPU a batch fills a stack of `rows(cell)` replicas, for which there is
-    memory. On a CPU, where one cell fills a stack, a batch saves the overhead of small final fits. Where fits are
-    trained one by one, a batch is one cell, and also under a budget of seconds, which is meant for a single split.
+    Batches are small enough that every worker gets some. On a GPU a batch fills a stack of `rows(cell)` replicas, as
+    many as fit into memory. On a CPU the trials of one cell fill a stack, but final fits are few, so a batch trains
+    those of several cells together. A batch is a single cell if fits are trained one by one, and if the protocol has
+    a budget of seconds, which holds for each split.
     """
     fair, room = ceil(len(cells) / n_workers), ROOM[kind]
     jobs: list[tuple[Cell, ...]] = []

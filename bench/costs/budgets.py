@@ -33,18 +33,25 @@ WIDEST = 1000.0  # s at most, where caps hold for all
 
 
 class Line(NamedTuple):
-    """Seconds as a line in the number of updates: `start + slope * updates`."""
+    """A duration in seconds as a linear function of the number of updates: `start + slope * updates`."""
 
     start: float
     slope: float
 
     def at(self, updates: float) -> float:
-        """Return the seconds of `updates` updates."""
+        """Return the duration of `updates` updates, in seconds."""
         return self.start + self.slope * updates
 
     @classmethod
     def through(cls, few: int, seconds: float, more: int, longer: float) -> "Line":
-        """Return the line through two measurements; a constant where both have as many updates, and never falling."""
+        """Return the line through two measurements, with a slope of at least 0; 0 if both have as many updates.
+
+        Args:
+            few: number of updates of the first measurement.
+            seconds: its duration.
+            more: number of updates of the second measurement.
+            longer: its duration, seconds.
+        """
         slope = max(0.0, (longer - seconds) / (more - few)) if more > few else 0.0
         return cls(max(0.0, longer - slope * more), slope)
 
@@ -53,9 +60,9 @@ class Rates(NamedTuple):
     """Measured speed of a method on a data set.
 
     Attributes:
-        trial: seconds of a trial with all its folds.
-        fit: seconds of a final fit.
-        n_train: training rows of a final fit.
+        trial: duration of one trial with all its folds.
+        fit: duration of the final fit.
+        n_train: number of training rows of the final fit.
     """
 
     trial: Line
@@ -64,7 +71,7 @@ class Rates(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """Trials and minibatches that a budget pays for; no trials if nothing is tuned."""
+    """The numbers of trials and minibatches that a method can afford under a budget; 0 trials if it is not tuned."""
 
     trials: int
     minibatches: int
@@ -74,10 +81,10 @@ FEWEST = Spending(0, FEWEST_MINIBATCHES)  # of a method that is too slow for any
 
 
 def spending(budget: float, rates: Rates, protocol: Protocol, updates: Callable[[int], int]) -> Spending:
-    """Return the trials and minibatches that a budget pays for.
+    """Return the numbers of trials and minibatches that a method can afford under a budget of seconds.
 
     Args:
-        budget: budget of a cell, seconds.
+        budget: seconds for the tuning and the final fit of one cell.
         rates: measured speed of the method on the data set.
         protocol: protocol with T0 trials. M0 is the number of minibatches in its epochs, or its `max_minibatches` if
             that is smaller.
@@ -110,12 +117,12 @@ def spending(budget: float, rates: Rates, protocol: Protocol, updates: Callable[
 
 
 def budgeted(cell: Cell, budget: int, spent: Spending | None = None) -> Cell:
-    """Return a cell under a budget of seconds, which has its trials and minibatches, or before these are known.
+    """Return the cell with a budget of seconds in its protocol and in the name of its preset, as in "tuned-10s".
 
     Args:
-        cell: cell under the protocol that the budget scales.
-        budget: budget, seconds.
-        spent: trials and minibatches that the budget pays for; None if they are not known yet.
+        cell: cell under the protocol without a budget.
+        budget: seconds for tuning and final fit.
+        spent: numbers of trials and minibatches that the method can afford; None if they are not known yet.
     """
     protocol = cell.protocol.changed(budget_seconds=budget, epochs=LONGEST * cell.protocol.epochs)
     if spent:
@@ -128,12 +135,14 @@ Key = tuple[str, str, str, str]
 
 
 def key_of(cell: Cell) -> Key:
-    """Return what cells with equal trials and minibatches have in common: suite, data set, method, protocol hash."""
+    """Return a key (suite, data set, method, protocol hash); cells with the same key share trials and minibatches."""
     return cell.suite, cell.dataset, cell.method, cell.protocol.hash
 
 
 def spent_before(rows: pd.DataFrame) -> Mapping[Key, Protocol]:
-    """Return the protocols of rows under budgets, so that a resumed run goes on with the same trials and minibatches.
+    """Return the protocols of earlier results under budgets of seconds, by key (`key_of`).
+
+    A resumed run takes from them the same numbers of trials and minibatches as before.
 
     Args:
         rows: rows of a results folder (`Results.rows`).
@@ -152,9 +161,13 @@ def spent_before(rows: pd.DataFrame) -> Mapping[Key, Protocol]:
 def measured(
     cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProgress = lambda progress: None
 ) -> Rates:
-    """Return the speed of a method on a data set, of a cell under the protocol that a budget scales.
+    """Measure the speed of a cell's method on its data set, in this process.
 
-    It is measured in this process on a torch device.
+    Args:
+        cell: cell under the protocol without a budget.
+        data_dir: data folder; None for the default.
+        device: torch's name of the device.
+        on_progress: is never called.
     """
     from lockstep_bench.bench.costs.probe import seconds_of_parts
     from lockstep_bench.bench.engine.native_training import MIN_UPDATES
@@ -172,7 +185,7 @@ def measured(
 
 
 def updates_of(cell: Cell, n_train: int, minibatches: int) -> int:
-    """Return the updates of a final fit of a cell's method that may take at most `minibatches` minibatches."""
+    """Return the number of updates in the final fit of a cell, if it may use at most `minibatches` minibatches."""
     from lockstep_bench import methods
     from lockstep_bench.bench.engine.minibatches import Schedule
 

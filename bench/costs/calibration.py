@@ -1,4 +1,4 @@
-"""Costs of methods on this machine, measured by `bench.costs.probe` in child processes, and kept in files."""
+"""Time and memory of methods on this machine: measured by `bench.costs.probe` in child processes, stored in files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LIMIT_SECONDS = 60  # time limit of one probe; estimates do without a slower one
 
 
 class Calibrations:
-    """Costs kept as JSON files in the user's cache folder, or in BENCH_CALIBRATION_DIR.
+    """Measured costs of cells, stored as JSON files in the user's cache folder or in BENCH_CALIBRATION_DIR.
 
-    A file holds the cost for one method, data set, host, device, torch version and code revision, and for protocols
-    that differ only in fields by which estimates are scaled.
+    A file holds the cost for one method, data set, host, device, torch version and code revision. It is valid for all
+    protocols that differ only in the amount of work (`Setting.rescales`), because costs are scaled to that.
 
     Args:
         worker: a worker of the kind that jobs will run on.
@@ -39,7 +39,7 @@ class Calibrations:
         self._place = host(), worker.device, worker.gpu, worker.threads, version("torch"), *code_revision()
 
     def kept(self, cell: Cell) -> Cost | None:
-        """Return the cost that was measured before, or None; also where the file does not hold one."""
+        """Return the stored cost of a cell; None if there is none, or its file cannot be read."""
         path = self._path(cell)
         with suppress(OSError, ValueError, TypeError, RecursionError):
             if path.is_file():  # reading a pipe would wait for ever
@@ -49,7 +49,7 @@ class Calibrations:
         return None
 
     def keep(self, cell: Cell, cost: Cost) -> None:
-        """Store the cost of a cell; one that cannot be stored is measured again."""
+        """Store the cost of a cell. If it cannot be stored, it is measured again the next time."""
         path = self._path(cell)
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,14 +65,14 @@ class Calibrations:
         on_progress: Callable[[], None] = lambda: None,
         seconds: float = inf,
     ) -> None:
-        """Probe cells and store their costs; a probe that fails, or takes too long, stores nothing.
+        """Measure the costs of cells and store them. Nothing is stored if a measurement fails or takes too long.
 
         Args:
             cells: the cells.
-            workers: the workers, each of which makes one probe at a time. GPUs should do nothing else meanwhile.
+            workers: the workers, each of which measures one cell at a time. GPUs should do nothing else meanwhile.
             data_dir: data folder; None for the default.
-            on_progress: called after each probe, from several threads.
-            seconds: time after which no further probe begins.
+            on_progress: called after each measurement, from several threads.
+            seconds: time after which no further measurement begins.
         """
         from lockstep_bench.bench.costs.probe import probe
         from lockstep_bench.bench.execution.measuring import measure_each
@@ -92,12 +92,12 @@ class Calibrations:
 
 @cache
 def _settings(protocol: Protocol) -> dict[str, object]:
-    """Return the fields by which estimates are not scaled."""
+    """Return the fields of a protocol that must be equal for a stored cost to be valid, with their values."""
     return {name: getattr(protocol, name) for name, setting in SETTINGS.items() if not setting.rescales}
 
 
 def default_folder() -> Path:
-    """Return the folder of measurements: BENCH_CALIBRATION_DIR, else one in the user's cache folder."""
+    """Return the folder of the stored costs: BENCH_CALIBRATION_DIR, or else a folder in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()

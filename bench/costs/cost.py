@@ -1,4 +1,4 @@
-"""Cost of a cell, as a probe measures it."""
+"""The measured cost of a cell: time and memory."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ class Cost(NamedTuple):
     """Measured cost of one cell of a method on a data set.
 
     Attributes:
-        work: `Cell.work` of the cell; seconds of cells under longer or shorter protocols are in proportion.
-        seconds: seconds of the cell.
-        base_bytes: memory of a process with its data, without a fit.
-        row_bytes: memory of every fit that trains at the same time.
+        work: `Cell.work` of the cell. Under a longer or shorter protocol, time is taken as proportional to the work.
+        seconds: duration of the cell.
+        base_bytes: memory of the process with its data, without any fit.
+        row_bytes: further memory for each fit that is trained at the same time.
     """
 
     work: float
@@ -22,5 +22,5 @@ class Cost(NamedTuple):
 
     @property
     def need(self) -> Need:
-        """Memory of a job."""
+        """The memory that a job of such cells needs."""
         return Need(self.base_bytes, self.row_bytes)

@@ -1,4 +1,4 @@
-"""Estimates of the time and memory of jobs, from earlier rows of this host or from probes."""
+"""Estimates of the time and memory of jobs, from earlier results on this host or from probes (short trial runs)."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -28,12 +28,12 @@ SECONDS_PER_WORK = 3e-5  # orders jobs of unknown time: median of the 1,908 cell
 
 
 class CostEstimate(NamedTuple):
-    """Estimate for a job on its worker.
+    """Estimated time and memory of a job.
 
     Attributes:
-        seconds: duration; a rough guess, which is not shown, where the basis is one of `UNSURE`.
-        bytes: peak memory; None where it was never measured.
-        basis: source of the seconds, one of `BASES`.
+        seconds: duration. If `basis` is one of `UNSURE`, it is a rough guess, which orders jobs but is not shown.
+        bytes: peak memory; None if it was never measured.
+        basis: what the duration is estimated from, one of `BASES`.
     """
 
     seconds: float
@@ -45,11 +45,11 @@ class Estimates:
     """Estimated time and memory of the cells of a run.
 
     Args:
-        wanted: cells of the run. Of each method, the cell with the most features is probed first, and orders those that
-            are not probed.
-        rows: rows of a results folder (`Results.rows`).
-        calibrations: probes for the kind of worker that the run has.
-        host, device: names as in the rows; rows of other hosts or devices are ignored.
+        wanted: cells of the run. For each method, the cell with the most features is probed first. The estimates of
+            cells that are not probed are scaled from it.
+        rows: earlier results (`Results.rows`).
+        calibrations: stored probes for the kind of worker that the run uses.
+        host, device: names of this machine and of the device; earlier results from others are ignored.
     """
 
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
@@ -75,11 +75,11 @@ class Estimates:
                     self._rates.setdefault(part, []).append(seconds / work)
 
     def of(self, cells: Sequence[Cell], rows: int) -> CostEstimate:
-        """Return the estimate of a job.
+        """Return the estimated time and memory of a job.
 
         Args:
             cells: the job's cells, which differ only in their split.
-            rows: most replicas of a stack.
+            rows: largest number of replicas in a stack.
         """
         first = cells[0]
         key = first.suite, first.method, first.dataset, first.protocol.hash
@@ -105,15 +105,19 @@ class Estimates:
         return CostEstimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
-        """Return the memory of a job: probed on this cell or on the one with the most features, else assumed."""
+        """Return the memory of a job of such cells, by a probe of this cell, or of the one with the most features.
+
+        Without a probe, `ASSUMED` is returned.
+        """
         probed = self._probed(cell)
         return probed.need if probed else ASSUMED
 
     def worth_probing(self, memory: bool = False) -> list[Cell]:
-        """Return the cells to probe: one for each method on each data set without earlier rows, the widest sets first.
+        """Return the cells to probe: one for each method and data set without earlier results, most features first.
 
         Args:
-            memory: True to probe one cell of each method, with earlier rows too. Rows hold only the peak memory.
+            memory: True to probe one cell of each method instead, even if there are earlier results. Those hold only
+                the peak memory of a job, not the memory for each fit.
         """
         sorts = self._sorts.items()
         unknown = [cell for sort, cell in sorts if not (sort in self._rates or cell.protocol.budget_seconds)]
@@ -122,7 +126,7 @@ class Estimates:
         return wanted
 
     def _rate(self, part: tuple[str, ...]) -> float | None:
-        """Return the mean seconds per work of earlier rows; None without any."""
+        """Return the mean duration per unit of work in earlier results; None if there are none."""
         rates = self._rates.get(part)
         return fsum(rates) / len(rates) if rates else None
 
@@ -131,7 +135,7 @@ class Estimates:
         return self._measured(cell) or self._measured(widest)
 
     def _measured(self, cell: Cell) -> Cost | None:
-        """Return the kept probe of a cell; its file is read once, for all splits."""
+        """Return the stored probe of a cell; None if there is none. Its file is read once for all splits."""
         key = cell.suite, cell.dataset, cell.method, cell.protocol.hash
         if key not in self._kept:
             self._kept[key] = self._calibrations.kept(cell)
@@ -139,9 +143,10 @@ class Estimates:
 
 
 def seconds_of(rows: pd.DataFrame) -> pd.Series:
-    """Return the seconds of each cell: its share of its job's time, or where that is unknown the sum of all timings.
+    """Return the duration of each cell in seconds: an equal share of its job's duration.
 
-    Cells of one job have equal `elapsed_seconds`, to the last bit.
+    Rows belong to the same job if their `elapsed_seconds` are equal to the last bit. If that column is missing, the
+    duration is the sum of the times for tuning, the final fit and its predictions.
     """
     timed = rows["tune_seconds"].fillna(0) + rows["fit_seconds"]
     timed += (rows["predict_seconds_per_1000"] * rows["n_test"] / 1000).fillna(0)

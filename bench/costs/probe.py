@@ -1,7 +1,7 @@
-"""Probe of a cell's cost: the cell is run with few updates of each fit, and with more.
+"""Probe: measures the cost of a cell by running it twice, with few updates in each fit and with more.
 
-Seconds are a line in the number of updates, or of vectors of a stream: tuning, predictions and diagnostics are those of
-the cell itself.
+The duration of the whole cell is extrapolated by a straight line in the number of updates, or for a stream in the
+number of vectors. Both runs do the same tuning, predictions and diagnostics as the cell itself.
 """
 
 import time
@@ -33,7 +33,7 @@ VECTORS = (1000, 4000)  # of the two streams
 
 
 def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProgress = lambda progress: None) -> Cost:
-    """Return the cost of a cell on a torch device, measured in this process."""
+    """Measure the cost of a cell in this process, on the torch device `device`."""
     where, rows = torch.device(device), rows_of(cell)
     is_stream = SUITES[cell.suite].kind.data == STREAMS
     few, more = VECTORS if is_stream else STACKED if rows else ALONE
@@ -54,7 +54,7 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
 
 
 class Parts(NamedTuple):
-    """Seconds of tuning and of the final fit of a cell, and the training rows of that fit."""
+    """Durations of a cell's tuning and final fit in seconds, and the number of training rows of that fit."""
 
     tuning: float
     fit: float
@@ -62,7 +62,7 @@ class Parts(NamedTuple):
 
 
 def seconds_of_parts(cell: Cell, trials: int, minibatches: int, data_dir: Path | None, device: str) -> Parts:
-    """Run a cell with `trials` trials and `minibatches` minibatches per fit, and return how long its parts took."""
+    """Run a cell with `trials` trials and `minibatches` minibatches per fit, and return the durations of its parts."""
     protocol = cell.protocol.changed(trials=trials, max_minibatches=minibatches)
     _, outcome = _run(replace(cell, protocol=protocol), None, data_dir, torch.device(device))
     assert outcome.data is not None
@@ -71,7 +71,7 @@ def seconds_of_parts(cell: Cell, trials: int, minibatches: int, data_dir: Path |
 
 
 def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> tuple[str, int]:
-    """Return a GPU's name, as in rows, and the free bytes of its memory beside this process."""
+    """Return the name of a GPU, and its free memory in bytes while this process already uses the GPU."""
     where = torch.device(device)
     torch.zeros(1, device=where)
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
@@ -98,12 +98,12 @@ def _with_length(cell: Cell, length: int | None) -> Cell:
 
 
 def _clock(device: torch.device) -> float:
-    """Return the time in seconds; on a CPU without that of other programs, which will not be there for hours."""
+    """Return a clock's time in seconds; on a CPU it is CPU time, which other programs affect little."""
     return now(device) if device.type == "cuda" else time.process_time()
 
 
 def _updates(cell: Cell, outcome: Outcome) -> int:
-    """Return the updates of a fit that validates, of which there are most; 0 for a method without updates."""
+    """Return the number of updates of a fit on cross-validation folds; 0 for a method without updates."""
     protocol, method = cell.protocol, methods.get(cell.method)
     if isinstance(method, FullBatchMethod):
         return 0

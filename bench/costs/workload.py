@@ -1,4 +1,4 @@
-"""Jobs and workers of a run, in the order in which the jobs begin."""
+"""Planning of a run's work: the workers, and the jobs in the order in which they begin."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Worker]], None]
 
 
 class PlannedJob(NamedTuple):
-    """A job before it runs.
+    """A job that has not begun, with its estimated cost.
 
     Attributes:
-        cells: cells that differ only in their split.
-        rows: most replicas of its stacks.
-        estimate: time and memory.
+        cells: cells of the job, which differ only in their split.
+        rows: largest number of replicas in a stack.
+        estimate: estimated time and memory.
     """
 
     cells: tuple[Cell, ...]
@@ -41,12 +41,12 @@ class PlannedJob(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """Everything that a run has to do.
+    """The work of a run: its workers and its jobs.
 
     Attributes:
         workers: the workers.
         planned: the jobs in the order in which they begin.
-        free_bytes: free memory of the device that has the least; None where it is unknown.
+        free_bytes: free memory of the device that has the least; None if unknown.
     """
 
     workers: list[Worker]
@@ -55,13 +55,13 @@ class Workload(NamedTuple):
 
     @property
     def weights(self) -> dict[Cell, float]:
-        """Seconds of each cell."""
+        """Estimated duration of each cell, seconds."""
         return {cell: job.estimate.seconds / len(job.cells) for job in self.planned for cell in job.cells}
 
     def warmed_up(self) -> Workload:
-        """Return the workload with the shortest job first on every worker, under other seeds.
+        """Return the workload with a warm-up job in front for every worker: the shortest job, with other seeds.
 
-        What a process does once, such as imports and compilation, then does not count in the times of later jobs.
+        A process imports and compiles only once. After the warm-up, this does not lengthen the times of later jobs.
         """
         shortest = min(self.planned, key=lambda job: job.estimate.seconds)
         first = [
@@ -71,10 +71,10 @@ class Workload(NamedTuple):
         return self._replace(planned=first + self.planned)
 
     def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None, validated: bool = False) -> list[Job]:
-        """Return the jobs.
+        """Return the jobs as workers run them.
 
         Args:
-            journal: returns the file of a cell's Optuna study.
+            journal: function that returns the path of a cell's Optuna study.
             data_dir: data folder; None for the default.
             validated: see `Job`.
         """
@@ -82,13 +82,13 @@ class Workload(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """Devices of a run.
+    """The devices of a run and what is free on them.
 
     Attributes:
-        devices: torch's names, all of one kind.
-        name: the first device's name, as in rows.
+        devices: torch's names of the devices, which are all of one kind.
+        name: name of the first device, as in result rows.
         cores: CPU cores for the workers of each device.
-        free_bytes: free memory of the device that has the least.
+        free_bytes: free memory of the device that has the least of it.
     """
 
     devices: tuple[str, ...]
@@ -103,9 +103,9 @@ class Surroundings(NamedTuple):
 
 
 def surroundings(devices: Sequence[str]) -> Surroundings:
-    """Return the present state of the devices.
+    """Return the devices with their cores and the memory that is free now.
 
-    A child process queries a GPU, so that this process holds none of its memory.
+    A GPU is queried by a child process, because the query takes memory of the GPU until its process ends.
     """
     machine = this_machine()
     if list(devices) == ["cpu"]:
@@ -140,11 +140,11 @@ def workload(
 
     Args:
         todo: cells to run.
-        around: devices.
-        rows: rows of the results folder (`Results.rows`), for the times of earlier runs.
-        each: workers on every device; None for as many as cores and memory allow.
-        measure: makes probes; None for no probes.
-        calibrations: kept probes; None for those in the user's folder.
+        around: devices of the run.
+        rows: earlier results (`Results.rows`), from whose times jobs are estimated.
+        each: number of workers on every device; None for as many as cores and memory allow.
+        measure: function that probes cells; None to probe none.
+        calibrations: stored probes; None for those in the user's cache folder.
     """
     kind = around.kind
     calibrations = calibrations or Calibrations(workers_on(around.devices, 1)[0])
@@ -169,7 +169,7 @@ def workload(
 
 
 def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workload:
-    """Plan the jobs of a run on workers of other machines, about which neither times nor memory are known."""
+    """Plan the jobs of a run on workers of other machines, whose speed and memory are unknown."""
     kind = workers[0].device
     rows = ROOM[kind].rows
     jobs = [
@@ -180,9 +180,10 @@ def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workl
 
 
 def _in_order(jobs: list[PlannedJob], n_workers: int) -> list[PlannedJob]:
-    """Return first the cheapest jobs, as many as fill `FIRST_LOOK_SECONDS`, and then the others, the longest first.
+    """Return the jobs in the order in which they begin.
 
-    So there is soon something to look at, and at the end no worker waits long for another one's job.
+    The shortest jobs come first, as many as take `FIRST_LOOK_SECONDS`, so that there are soon results to look at. The
+    others follow, the longest first, so that all workers end at about the same time.
     """
     cheapest = sorted(jobs, key=lambda job: job.estimate.seconds)
     ends = list(accumulate(job.estimate.seconds for job in cheapest))

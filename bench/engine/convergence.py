@@ -79,7 +79,7 @@ def convergence(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> dic
 
 
 def _differences(trace: Trace, n_updates: int) -> np.ndarray:
-    """Return the value at the earlier update less that at the later one, for each recorded pair of updates."""
+    """Return the value at the earlier update minus the value at the later one, for each recorded pair of updates."""
     values = dict(zip(trace.updates.tolist(), trace.values.tolist(), strict=True))
     recorded = [(earlier, later) for later, earlier in pairs(n_updates).items() if {earlier, later} <= values.keys()]
     return np.array([values[earlier] - values[later] for earlier, later in recorded])

@@ -155,7 +155,7 @@ class NativeTraining:
 
 
 def _loops(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> UpdateLoops | str:
-    """Return the loops of a phase, or why there is none; from this process's memory if it has tried before."""
+    """Return the loops of a phase, or the reason why there are none; the result is cached in this process."""
     model, data = stack.model, stack.data
     replica, before = tree_map(replica_of, (stack.replicas, state))
     fixed, replica_structure = tree_flatten(replica)
@@ -197,7 +197,7 @@ def _loops(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phas
 
 
 def _key(stack: Stack, phase: Hashable, examples: Sequence[Tensor]) -> Hashable | None:
-    """Return what a loop depends on; None if the method or the task cannot be compared.
+    """Return a key of everything that a loop depends on; None if the method or the task cannot be compared.
 
     Classes are compared as objects, because a pickle holds only their names. In a notebook or a script, functions that
     an update calls may change under the same names as well, so no loop of a method defined there is remembered.

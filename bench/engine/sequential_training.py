@@ -125,7 +125,7 @@ class _Training:
         return state
 
     def _scheduled(self, replica: Replica, update: int) -> Replica:
-        """Return a replica with the learning rate of an update, and that before the schedule (`Problem.full_lr`)."""
+        """Return the replica with the scheduled learning rate of an update, and the unscheduled one as `full_lr`."""
         if self._rate is None or "lr" not in replica.hparams:
             return replica
         full = replica.hparams["lr"]

@@ -113,7 +113,7 @@ class Stack:
             yield rows
 
     def _all_rows(self, length: int) -> np.ndarray:
-        """Return every replica's training rows in a random order, (R, 1, `length`), in the form of a full batch."""
+        """Return every replica's training rows in a random order, (R, 1, `length`), to serve as a full batch."""
         pairs = zip(self.members, self._seeds("rows"), strict=True)
         orders = [RowStream(fit.rows, seed).take(len(fit.rows)) for (fit, _), seed in pairs]
         return side_by_side(orders, length)[:, None]

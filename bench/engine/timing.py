@@ -182,7 +182,7 @@ def timed_stack(method: Method, n_replicas: int, fit: TimedFit = UCI_SIZED) -> C
 
 
 def _fits(method: Method, n_replicas: int, fit: TimedFit) -> list[Fit]:
-    """Return fits of random hyper-parameters, as many as have `n_replicas` networks, but at least one."""
+    """Return fits with random hyper-parameters that have `n_replicas` networks together; at least one fit."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(fit.task)).params
     return [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(max(1, n_replicas // method.members))]

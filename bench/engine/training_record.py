@@ -74,7 +74,10 @@ class TrainingRecord:
         self.seconds += now(device) - started
 
     def add(self, update: int, diagnostics: Mapping[str, Tensor]) -> None:
-        """Record the diagnostics of an update, for several networks (R,), or for the next of several networks ()."""
+        """Record the diagnostics of an update: of all R networks at once, (R,) each, or of one network, () each.
+
+        In the second case, networks are recorded one after the other, in their order.
+        """
         for name, values in diagnostics.items():
             self._values.setdefault(name, {}).setdefault(update, []).append(values.reshape(-1))
 

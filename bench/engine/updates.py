@@ -154,7 +154,7 @@ class ReplayedTraining:
             yield self._drawn.pop() if self._drawn else next(self._noise)
 
     def _step(self, update: Update, inputs: Sequence[Tensor]) -> Callable[..., Sequence[Tensor]]:
-        """Return the captured update, as a CUDA graph of several on a GPU."""
+        """Return the captured update; on a GPU, a CUDA graph of several updates."""
         step = capture(lambda *leaves: update(*leaves)[0], [*update.fixed, *inputs], len(update.fixed)).forward
         return GraphedUpdates(step, update.fixed) if self._graphed else step
 

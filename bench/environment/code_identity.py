@@ -66,7 +66,7 @@ def _with_imports(modules: Iterable[str]) -> set[str]:
 
 @cache
 def _imports(name: str) -> frozenset[str]:
-    """Return the modules that a module imports, and those of packages that it reaches through an attribute."""
+    """Return the modules that a module imports, including those that it uses as attributes of a package."""
     facts = _facts(name)
     imported: set[str] = set()
     bound: dict[str, str] = {}  # modules by the names that the code has for them
@@ -83,7 +83,7 @@ def _imports(name: str) -> frozenset[str]:
 
 
 def _definer(module: str, name: str) -> str:
-    """Return the module that `module.name` is, or else the one that defines it."""
+    """Return the module `module.name` if it is a module, or else the module that defines this name."""
     if _file(f"{module}.{name}"):
         return f"{module}.{name}"
     if name in (imported := _names_from_elsewhere(module)):
@@ -93,7 +93,7 @@ def _definer(module: str, name: str) -> str:
 
 @cache
 def _names_from_elsewhere(module: str) -> dict[str, tuple[str, str]]:
-    """Return the names that the body of a module imports from others of ours: name -> module and name there."""
+    """Return the names that a module imports at its top from modules of this project: name -> (module, name there)."""
     imports = _facts(module).at_top if _file(module) else ()
     return {each.bound_to: (each.module, each.name) for each in imports}
 

@@ -1,4 +1,4 @@
-"""Facts about source files from which the identity of code is made, kept in the user's cache folder by content."""
+"""Facts about source files from which the hash of code is computed, cached in the user's cache folder by content."""
 
 import ast
 import hashlib
@@ -20,7 +20,7 @@ MOST = 5000  # sources that are kept, ten times as many as this project has
 
 
 class Imported(NamedTuple):
-    """A name that a source imports from ours: a `module` if it has no `name`, or else the module's `name`."""
+    """An import from a module of this project: of the module itself if `name` is empty, else of `name` from it."""
 
     module: str
     name: str
@@ -28,13 +28,13 @@ class Imported(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Facts about a source file.
+    """Facts about one source file.
 
     Attributes:
-        code: SHA-256 of its code without docstrings, comments, layout and the annotations of functions.
-        imports: What it imports from ours, in order, except what only a type checker reads.
-        at_top: Those of `imports` with a name that its body has outside functions, classes and conditions.
-        attributes: Attributes of imported names that its code mentions, as (name, attribute).
+        code: SHA-256 of the code without docstrings, comments, layout and the annotations of functions.
+        imports: Imports from modules of this project, in order, without those for type checking only.
+        at_top: Named imports (`from module import name`) outside functions, classes and conditions.
+        attributes: Attributes of imported names that the code uses, as pairs (name, attribute).
     """
 
     code: str
@@ -44,10 +44,10 @@ class Facts(NamedTuple):
 
 
 class KnownFacts:
-    """Facts of sources by the SHA-256 of their content, so that a source is parsed once on a machine.
+    """Cache of the facts about source files, by the SHA-256 of their content, so that each file is parsed only once.
 
-    The file holds a SHA-256 of itself. One that is damaged, or of another version of Python or of this module, counts
-    as empty.
+    The cache file contains a checksum. A file that is damaged, or was written by another version of Python or of this
+    module, is ignored.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class KnownFacts:
                 self._kept = json.loads(content)
 
     def of(self, source: bytes) -> Facts:
-        """Return the facts of a source.
+        """Return the facts about a source file with the given content.
 
         Raises:
-            SyntaxError: It cannot be parsed.
+            SyntaxError: The content cannot be parsed.
         """
         key = hashlib.sha256(source).hexdigest()
         if key not in self._kept:
@@ -74,7 +74,7 @@ class KnownFacts:
         return Facts(code, imported, top, tuple((name, attribute) for name, attribute in attributes))
 
     def keep(self) -> None:
-        """Write the facts that are new. No failure to do so is an error."""
+        """Write new facts to the cache file; failures are ignored."""
         if self._new:
             facts = self._kept if len(self._kept) <= MOST else self._new
             content = json.dumps(facts, separators=(",", ":")).encode()
@@ -85,12 +85,12 @@ class KnownFacts:
 
 @cache
 def known_facts() -> KnownFacts:
-    """Return the facts that this machine knows; read once in a process."""
+    """Return the cache of this machine, which each process reads once."""
     return KnownFacts()
 
 
 def parsed(source: bytes) -> Facts:
-    """Return the facts of a source by parsing it.
+    """Parse the content of a source file, and return the facts about it.
 
     Raises:
         SyntaxError: It cannot be parsed.
@@ -113,17 +113,17 @@ def parsed(source: bytes) -> Facts:
 
 
 def is_ours(module: str) -> bool:
-    """Return True if a module is of this project."""
+    """Return whether a module belongs to this project."""
     return module.partition(".")[0] in PACKAGES
 
 
 def short(module: str) -> str:
-    """Return a module's name without `lockstep_bench`."""
+    """Return a module's name without the prefix `lockstep_bench`."""
     return module.removeprefix(ONE_NAME)
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[Imported]:
-    """Yield what import statements take from ours; a relative import does not count."""
+    """Yield the absolute imports from modules of this project."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level and is_ours(node.module):
             yield from (Imported(node.module, alias.name, alias.asname or alias.name) for alias in node.names)
@@ -133,7 +133,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[Imported]:
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below `node`, except those of blocks that only a type checker reads."""
+    """Yield the nodes below `node`, except those in blocks `if TYPE_CHECKING`."""
     yield node
     children: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, ast.If) and "TYPE_CHECKING" in (getattr(node.test, "id", ""), getattr(node.test, "attr", "")):
@@ -156,7 +156,7 @@ def _code(source: bytes) -> ast.Module:
 
 
 class _WithoutPrefix(ast.NodeTransformer):
-    """Writes imports, and names of modules in texts, without `lockstep_bench`."""
+    """Removes the prefix `lockstep_bench` from imports, and from names of modules in strings."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | list[ast.Import]:
         if f"{node.module}." == ONE_NAME:

@@ -29,7 +29,9 @@ REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sa
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job by its predictions, and by their distance from those of NUTS on the same rows.
+    """Return the evaluation of a job in the suite of reference posteriors, for data sets with a network.
+
+    Predictions are scored on the test rows, and compared with the predictions of NUTS given the same training rows.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """

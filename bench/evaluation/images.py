@@ -78,7 +78,7 @@ def _chosen(split: Split, protocol: Protocol, seed: int) -> Split:
 
 
 def _prepared_fits(assignment: Assignment, parts: Sequence[Split], progress: ProgressReporter) -> PreparedFits:
-    """Return the fits of an assignment; trials are scored on the validation images, which the final fit sees too."""
+    """Return the fits of an assignment. Trials are scored on validation images, which the final fit is trained on."""
     require_equal_sizes(assignment)
     data = Data.of(assignment.dataset.x, assignment.dataset.y, assignment.device)
     engine = partial(
@@ -220,7 +220,7 @@ class ImageScorer:
         return pixels[order[: self._protocol.max_test]]
 
     def _on_partner(self, fits: TrainedFits) -> dict[str, float]:
-        """Return the metrics on another set's images of the same classes; none where that set is not downloaded."""
+        """Return the metrics on the partner data set (same classes); {} if it is not downloaded."""
         name = datasets.partner(self._source.name)
         if name is None or not self._is_here(name):
             return {}
@@ -229,7 +229,7 @@ class ImageScorer:
         return shifted.elsewhere(self._predictive_at(fits, pixels[order]), torch.tensor(labels[order]))
 
     def _is_here(self, name: str) -> bool:
-        """Return True if a set is downloaded."""
+        """Return whether a data set is downloaded."""
         return datasets.availability(name, self._assignment.data_dir).state == "ready"
 
     def _shifted(self, fits: TrainedFits, rows: np.ndarray, predictive: Classes) -> pa.Table:

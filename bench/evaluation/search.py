@@ -1,4 +1,4 @@
-"""The tuner: asks Optuna studies for trials, trains and scores these on all folds, and tells the studies the scores."""
+"""The tuner: draws trials from Optuna studies, trains and scores them on all folds, and stores their scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -115,7 +115,7 @@ class StreamEvaluation:
 def _outcome(
     known: Outcome, curve: list[dict[str, float]], target: GaussianTarget, estimate: FittedGaussian
 ) -> Outcome:
-    """Return a cell's outcome, whose metrics are the last measures of the curve, those of the last estimate."""
+    """Return a cell's outcome; its metrics are the last values of the curve, those of the last estimate."""
     tables = {"curves": pa.Table.from_pylist(curve, schema=CURVES)}
     measures = {name: value for name, value in curve[-1].items() if name != "n_samples"}
     if not np.isfinite(list(measures.values())).all():
@@ -126,12 +126,14 @@ def _outcome(
 
 
 def _posteriors(target: GaussianTarget, estimate: FittedGaussian, vectors: np.ndarray) -> pa.Table:
-    """Return the true and the fitted Gaussian as `POSTERIORS`, with draws of the one and what the other was fitted to.
+    """Return the true and the fitted Gaussian as a table `POSTERIORS`, with draws of both.
+
+    Draws of the fitted Gaussian are the vectors that it was fitted to.
 
     Args:
         target: the true distribution.
         estimate: the fitted one.
-        vectors: (T, D); of more than `KEPT`, evenly spaced ones are kept.
+        vectors: (T, D), vectors of the stream; if there are more than `KEPT`, evenly spaced ones are stored.
     """
     generator = np.random.default_rng(0)
     draws = generator.multivariate_normal(target.mean, target.covariance, size=KEPT, method="cholesky")

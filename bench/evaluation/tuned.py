@@ -190,7 +190,7 @@ def _tuning_facts(best: Tuned, objective: str) -> TuningFacts:
 
 
 def _training_table(traces: Mapping[str, Trace]) -> pa.Table:
-    """Return diagnostics along a fit's training as a table of the schema `TRAINING`."""
+    """Return the diagnostics recorded during a fit's training as a table of the schema `TRAINING`."""
     rows = [
         {"update": update, "name": name, "value": value}
         for name, trace in traces.items()

@@ -75,9 +75,10 @@ class WeightRows:
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
-    """Return the evaluation of a job by its weights: tuned on the test part, scored on the training part.
+    """Return the evaluation of a job by the posterior of the weights of a linear model.
 
-    Both compare with the reference posterior given the same rows.
+    Posteriors are compared with the reference posterior given the same rows. Trials are fitted to the test part of a
+    split, and the final fit to its training part.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """

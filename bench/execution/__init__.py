@@ -1,4 +1,4 @@
 """Workers, scheduling, retries and the Dask cluster: runs jobs and returns their outcomes.
 
-Imports `bench.evaluation` by name only.
+Imports allowed here: `bench.evaluation` and what that imports.
 """

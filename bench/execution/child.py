@@ -1,16 +1,16 @@
-"""A worker's process: makes one call after the other for its parent, and ends when its parent does.
+"""Program of a worker's process: it calls functions for its parent process, and ends when the parent ends.
 
     python -m lockstep_bench.bench.execution.child [MODULE ...]
 
-The modules are imported before the first call. Standard input brings pickled calls: a number and the call itself,
-pickled too, (function, arguments, limit in seconds or None). Replies leave through what was standard output, pickled:
-(number, "progress", x) for each x that the function gives to its `on_progress`, and then (number, "returned", value) or
-(number, "raised", exception). Everything that is printed goes to standard error, which the parent keeps as the log. The
-line `BEGINS` there precedes the output of each call.
+The modules are imported before the first call. The parent writes calls to standard input. A call is a pickled pair of a
+number and the pickled tuple (function, arguments, limit in seconds or None). The child writes pickled replies to its
+original standard output: (number, "progress", x) for each x that the function passes to its `on_progress`, and then
+(number, "returned", value) or (number, "raised", exception). Everything that is printed goes to standard error, whose
+last lines the parent keeps as a log. The line `BEGINS` precedes the output of each call.
 
-What a function leaves behind must not reach the next call. Each call gets standard streams of its own; a process that a
-function has forked, and that returns from it as well, ends instead of replying; and replies of threads that go on after
-their call bear its number.
+A call must not disturb the next one. Each call therefore gets new standard streams. A process that a function has
+forked ends instead of replying. A thread that outlives its call replies with the number of that call, by which the
+parent recognises late replies.
 """
 
 import faulthandler
@@ -33,7 +33,7 @@ BEGINS = b"\x1ea call begins\x1e"
 
 
 def main() -> None:
-    """Make calls until the parent ends."""
+    """Make calls for the parent until the parent ends."""
     guardian.fork()
     faulthandler.enable()
     calls, replies, log = _pipes_to_parent()
@@ -76,7 +76,7 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
 
 
 def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO, int]:
-    """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints.
+    """Return the pipes from and to the parent, duplicated so that code that reads or prints does not use them.
 
     The last is the file descriptor of the log.
     """
@@ -87,7 +87,7 @@ def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO, int]:
 
 
 def _print_to(log: int) -> None:
-    """Let standard output and standard error lead to the log, whatever an earlier call has done to them."""
+    """Redirect standard output and standard error to the log, even if an earlier call has changed them."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(log, number)
         # Line by line, as what is still in a buffer is lost when the process is killed.
@@ -96,10 +96,10 @@ def _print_to(log: int) -> None:
 
 
 def _listen(calls: BinaryIO, waiting: SimpleQueue[tuple[int, bytes]]) -> None:
-    """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
+    """Put calls into the queue. When the parent ends, end this process and all processes that it has started.
 
-    This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.
-    Where there is a guardian, it ends the other processes.
+    The end of the parent closes the pipe. This function runs in a thread, so that it also works during a call, unless a
+    library holds the interpreter lock. If there is a guardian, the guardian ends the other processes.
     """
     try:
         while True:

@@ -1,9 +1,9 @@
-"""A process between the driver and a worker that ends whatever the worker has started.
+"""A process between the driver and a worker, which kills all processes that the worker has started.
 
-A method may start processes that leave the worker's process group (`setsid`) or lose their parent. A signal to the
+A method may start processes that leave the worker's process group (`setsid`) or outlive their parent. A signal to the
 group does not reach them. On Linux the guardian is their subreaper: the kernel makes it the parent of each process
-whose own parent has ended. It kills them all as soon as the worker ends, the driver asks for it by SIGTERM, or the
-driver has ended. Other systems have no subreaper, and there a process that left the group outlives the run.
+whose own parent has ended. The guardian kills them all as soon as the worker ends, the driver ends, or the driver sends
+SIGTERM. On other systems, a process that left the group outlives the run.
 """
 
 import os

@@ -1,11 +1,12 @@
-"""The longer pass: train one cell of each method on each data set again with its hyper-parameters, for longer.
+"""Repetition of some cells with longer training, by the option `--longer`.
 
-The chosen hyper-parameters of the first split that is "ok" are trained twice: for as long as before, and for `factor`
-times as many epochs. Both are validated on the folds of the search and scored on the test part, from the same seeds,
-so that their difference is what longer training is worth. The validation score of the search itself would not do: it is
-the best of many. Everything that is a share of training is stretched with it: limits of minibatches and updates,
-milestones of the learning rate, and what methods schedule by the length of training, such as a burn-in. The rows are in
-a folder of their own, and no leaderboard has them.
+For each method and data set, the first split with the status "ok" is trained again with its tuned hyper-parameters. It
+is trained twice: for the original number of epochs, and for `factor` times as many. Both trainings use the same seeds.
+They are validated on the folds of the search and scored on the test part. The difference between them is the gain of
+longer training. (The validation score of the search itself is no baseline, because it is the best of many trials and
+therefore biased.) Limits of minibatches and updates, and milestones of the learning rate, are multiplied by `factor`
+too. Methods stretch their own schedules, such as a burn-in, with the length of training. The results are stored in a
+separate folder and appear in no leaderboard.
 """
 
 import json
@@ -26,12 +27,12 @@ KEPT = ("ok", "diverged")  # statuses that a repetition would have again
 
 @dataclass(frozen=True)
 class Training:
-    """One training of the longer pass.
+    """One of the two trainings that repeat a cell.
 
     Attributes:
-        of: The cell of the leaderboard.
-        factor: How many times as long it is trained; 1 for the comparison.
-        cell: The cell to train, under a protocol that is `factor` times as long.
+        of: The original cell.
+        factor: Length of this training relative to the original; 1 for the baseline.
+        cell: The cell to run, whose protocol is `factor` times as long.
     """
 
     of: Cell
@@ -40,9 +41,9 @@ class Training:
 
 
 def sampled(results: Results, cells: Iterable[Cell]) -> dict[Cell, str]:
-    """Return the cells to train again, and their hyper-parameters as JSON: one for each method, data set and protocol.
+    """Return one finished cell for each method, data set and protocol, with its tuned hyper-parameters as JSON.
 
-    Estimators of streams have no epochs, and the baseline is not trained.
+    Left out are estimators of streams, which have no epochs, and the baseline `constant`, which is not trained.
 
     Args:
         results: The folder.
@@ -60,12 +61,12 @@ def sampled(results: Results, cells: Iterable[Cell]) -> dict[Cell, str]:
 
 
 def due(results: Results, cells: Iterable[Cell], factor: int) -> list[Training]:
-    """Return the trainings that the folder does not have.
+    """Return the trainings whose results are not in the folder yet.
 
     Args:
         results: The folder.
         cells: Cells of the run.
-        factor: How many times as long cells are trained.
+        factor: Length of the longer training relative to the original.
     """
     return [
         Training(cell, times, _trained(cell, times, json.loads(hparams)))
@@ -76,7 +77,7 @@ def due(results: Results, cells: Iterable[Cell], factor: int) -> list[Training]:
 
 
 def planned(results: Results, cells: Iterable[Cell], factor: int) -> list[Cell]:
-    """Return a cell of each method, data set and protocol that will have to be trained once all cells are finished."""
+    """Return a cell for each method, data set and protocol that must be trained again after the run's cells."""
     present = {_group(cell) for cell in sampled(results, cells)}
     present -= {_group(training.of) for training in due(results, cells, factor)}
     first = {_group(cell): cell for cell in reversed(_trainable(cells))}
@@ -98,14 +99,14 @@ def stretched(protocol: Protocol, factor: int, hparams: Mapping[str, float]) -> 
 
 
 class LongerTrainings:
-    """Writes the finished trainings of the longer pass into the results folder.
+    """Stores the results of the option `--longer` (cells that are trained again for longer) in the results folder.
 
     Args:
         results: The results folder.
-        trainings: All trainings of the longer pass.
+        trainings: All these trainings.
 
     Attributes:
-        failed: The status of each failed training, by its leaderboard cell. Failed trainings are not stored.
+        failed: The status of each failed training, by the original cell. Failed trainings are not stored.
     """
 
     def __init__(self, results: Results, trainings: Iterable[Training]):
@@ -116,7 +117,7 @@ class LongerTrainings:
         self.failed: dict[Cell, str] = {}
 
     def write(self, result: CellResult) -> None:
-        """Take the result of a training."""
+        """Store the result of a training, or note its status if it failed."""
         for training in self._by_cell[result.cell]:
             if result.status in KEPT:
                 self._results.write_longer(training.of, training.factor, result)

@@ -1,4 +1,4 @@
-"""Measurements of cells in processes like those that train."""
+"""Measurements of cells (of their cost, for example) in worker processes like those of a run."""
 
 import time
 from collections import deque
@@ -23,15 +23,15 @@ def measure_each(
     on_progress: Callable[[], None] = lambda: None,
     seconds: float = inf,
 ) -> None:
-    """Measure cells; of one that cannot be measured, or takes too long, nothing is kept.
+    """Measure cells one by one on several workers; nothing is stored for a cell whose measurement fails.
 
     Args:
-        function: called in a worker's process with a cell, `given`, and the torch device.
+        function: function that measures; it is called in a worker process with a cell, `given`, and the torch device.
         cells: the cells.
         workers: the workers, each of which measures one cell at a time. GPUs should do nothing else meanwhile.
-        keep: called with a cell and what was measured, from several threads.
-        given: further arguments.
-        limit: seconds that a measurement may take.
+        keep: called with a cell and the result of `function`, from several threads.
+        given: further arguments of `function`.
+        limit: seconds after which a measurement is stopped, and counts as failed.
         on_progress: called after each measurement, from several threads.
         seconds: time after which no further measurement begins.
     """

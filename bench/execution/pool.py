@@ -1,4 +1,4 @@
-"""The processes of workers, and one run of a job in a worker's process."""
+"""The processes of workers, and the running of a job in one of them."""
 
 import time
 import traceback
@@ -21,14 +21,15 @@ START_SECONDS = 600  # importing torch from a busy network drive takes minutes
 
 
 class NoProcess(RuntimeError):
-    """The processes of a worker ended repeatedly before they were given a job; no cell is at fault."""
+    """No process of a worker starts: several ended before they got a job. This is not a failure of any cell."""
 
 
 class Pool:
-    """The processes of workers. A process starts when its worker first needs it, and again after it has ended.
+    """The processes of workers. A process starts when its worker first runs a job, and again if it has ended.
 
     Args:
-        spare: A process that may have been started ahead, for the first worker of its environment; None for none.
+        spare: A process that was started in advance, for the first worker with its environment variables; None for
+            none.
     """
 
     def __init__(self, spare: Spare | None = None) -> None:
@@ -50,12 +51,12 @@ class Pool:
         return process, self._devices[worker]
 
     def dismiss(self, worker: Worker) -> None:
-        """End the worker's process, which stops its call. The worker's next job gets a new process."""
+        """Kill the worker's process and thereby stop its job. The worker's next job gets a new process."""
         if process := self._processes.get(worker):
             process.end()
 
     def end(self) -> None:
-        """End all processes, which stops their calls, and start no other."""
+        """Kill all processes and thereby stop their jobs; no other process starts afterwards."""
         with self._lock:
             self._ended = True
         for process in self._processes.values():
@@ -82,21 +83,21 @@ def run_on_worker(
     timeout: float | None = None,
     on_progress: OnProgress = lambda progress: None,
 ) -> list[CellResult]:
-    """Run a job once in a worker's process, and return a result of each cell.
+    """Run a job once in a worker's process, and return the result of each cell.
 
-    Unless all cells are "ok", the worker's next job gets a new process.
+    If the status of a cell is not "ok", the process is ended, and the worker's next job gets a new one.
 
     Args:
-        job: The cells.
-        worker: Where to run.
-        pool: The pool of the worker's process.
-        timeout: Wall-clock seconds per cell, which the cells of a job share; None for no limit.
-        on_progress: Is called now and then with the progress of the job.
+        job: The job.
+        worker: The worker.
+        pool: The pool that holds the worker's process.
+        timeout: Wall-clock seconds per cell; the whole job may take this times its number of cells. None for no limit.
+        on_progress: Called now and then with the progress of the job.
 
     Raises:
-        NoProcess: The worker's process cannot start.
-        Stopped: The pool has ended.
-        NotStored: Nothing more can be stored.
+        NoProcess: The worker's process cannot be started.
+        Stopped: The pool was ended.
+        NotStored: No more results can be stored, for example because the disk is full.
     """
     limit = None if timeout is None else timeout * len(job.cells)
     exclusive = worker.exclusive and len(job.cells) == 1

@@ -1,4 +1,4 @@
-"""Run a job and return the results of its cells; every failure on the way becomes a result too."""
+"""Running of a job in this process. Failures become results too, with a status and an error message."""
 
 import sys
 import time
@@ -33,7 +33,7 @@ def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
     Args:
         device: Torch's name of the device.
         threads: Threads that torch may use.
-        on_progress: Is never called.
+        on_progress: Never called; `Supervised.call` passes it to every function.
     """
     settle(threads)
     return _name_of(torch.device(device))
@@ -46,18 +46,18 @@ def run(
     *,
     on_progress: OnProgress = lambda progress: None,
 ) -> list[CellResult]:
-    """Run the cells of a job side by side, and return a result of each, with its files.
+    """Run the cells of a job side by side, and return the result of each cell, with its encoded files.
 
     An exception becomes the status and error of every cell that has no status yet.
 
     Args:
-        job: The cells.
+        job: The job.
         device: Torch's name of the device.
-        exclusive: True if times are uncontended; None if that is not known.
-        on_progress: Is called now and then with the progress of the job.
+        exclusive: Whether no other work uses the device, so that times are exact; None if unknown.
+        on_progress: Called now and then with the progress of the job.
 
     Raises:
-        StudyNotStored: Nothing more can be stored; no cell is at fault.
+        StudyNotStored: An Optuna study cannot be stored. This is not a failure of any cell.
     """
     started = time.perf_counter()
     place = torch.device(device)
@@ -97,12 +97,12 @@ def run(
 
 
 def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_seconds: float) -> CellResult:
-    """Return the result of a cell whose process ended before it could return one.
+    """Return a result for a cell whose process died before it returned one.
 
     Args:
         cell: The cell.
         device: Name of the process's device.
-        outcome: The status and the reason.
+        outcome: Outcome with the status and the reason.
         elapsed_seconds: Duration of the job.
     """
     return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)
@@ -114,7 +114,7 @@ def _provenance(cell: Cell, device: str) -> Provenance:
 
 
 def _explain(problem: Exception, method: str) -> None:
-    """Add to an exception of torch which rule of the contract the method broke, and where."""
+    """Add a note to an exception: which rule of the method contract was broken, and in which line."""
     with suppress(Exception):  # an exception of a method's own may raise another one when it is asked for its text
         if meaning := meaning_of(problem, methods.get(method)):
             problem.add_note(meaning)

@@ -1,4 +1,4 @@
-"""Run jobs on workers through joblib; a cell that fails is retried once, alone."""
+"""Scheduling of jobs on workers through joblib; a cell that fails is retried once, alone."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -24,31 +24,31 @@ FinishedJob = tuple[Job, list[CellResult]]
 
 
 class Backend(Protocol):
-    """A set of workers, which may change during a run, and the way to run jobs on them."""
+    """Interface of a set of workers, which may change during a run, and which run jobs."""
 
     @property
     def max_jobs(self) -> int:
-        """The most jobs that may run at a time."""
+        """Largest number of jobs that may run at a time."""
 
     def acquire(self, stop: Event) -> Worker:
-        """Wait for a free worker, which is then taken.
+        """Wait for a free worker, reserve it and return it.
 
         Raises:
-            Stopped: `stop` is set, or the backend has ended.
+            Stopped: `stop` is set, or the backend was ended.
         """
 
     def release(self, worker: Worker) -> None:
-        """Make a worker free again."""
+        """Make a reserved worker free again."""
 
     def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
-        """Return a result of each of the job's cells, as `bench.execution.pool.run_on_worker` does."""
+        """Run a job on a worker and return the result of each cell, as `bench.execution.pool.run_on_worker` does."""
 
     def end(self) -> None:
-        """End running jobs, which raises `Stopped` there, and begin no other."""
+        """Stop all running jobs, whose calls of `run` then raise `Stopped`; no other job can begin."""
 
 
 class LocalBackend:
-    """A `Backend` of workers of this machine. The first free worker is taken first.
+    """Backend with workers on this machine. Of several free workers, the first in `workers` is taken.
 
     Args:
         workers: The workers.
@@ -91,23 +91,23 @@ def run_jobs(
     on_retry: Callable[[CellResult], None] = lambda result: None,
     stop: Event | None = None,
 ) -> Generator[CellResult, None, None]:
-    """Run every job on the next free worker, in the order of the jobs, and yield results as they come.
+    """Run jobs in their order, each on the next free worker, and yield the result of each cell when it is known.
 
-    A cell that is not "ok" is retried once when all other jobs are done: alone, in a new process. If it may have run
-    out of memory, no other worker runs meanwhile, and a quarter as many fits train at a time. The second result
-    counts. Closing the iterator ends all processes.
+    A cell whose status is not "ok" is retried once after all other jobs, alone and in a new process. If it may have run
+    out of memory, no other worker runs at that time, and its stacks have a quarter as many replicas. Only the second
+    result is yielded. Closing the iterator ends all processes.
 
     Args:
         jobs: The jobs.
         where: Workers of this machine, or a backend.
-        timeout: Wall-clock seconds per cell and try, which cells of one job share; None for no limit.
-        on_progress: Is called from other threads when a job begins, and then at most once a second.
-        on_retry: Is called with the first result of a cell that will be retried.
-        stop: Once it is set, no other job begins; those that run are the last.
+        timeout: Wall-clock seconds per cell and try; a job may take this times its number of cells. None for no limit.
+        on_progress: Called from other threads when a job begins, and then at most once a second.
+        on_retry: Called with the first result of a cell that will be retried.
+        stop: Event after which no further job begins; running jobs are finished.
 
     Raises:
-        NoProcess: A worker's process cannot start.
-        NotStored: Nothing more can be stored.
+        NoProcess: A worker's process cannot be started.
+        NotStored: No more results can be stored, for example because the disk is full.
     """
     backend = LocalBackend(where) if isinstance(where, Sequence) else where
     dispatch = partial(_dispatch, backend=backend, timeout=timeout, on_progress=on_progress, stop=stop or Event())
@@ -137,10 +137,10 @@ def _dispatch(
     on_progress: Callable[[Job, JobProgress], None],
     stop: Event,
 ) -> Iterator[FinishedJob]:
-    """Yield every job with its results as it ends; jobs that are stopped, or never begin, are left out.
+    """Yield every finished job with its results; jobs that are stopped or never begin are left out.
 
-    Jobs wait while the results of `UNREAD` times as many jobs as run at once have not been taken. A slow disk would
-    otherwise fill the memory.
+    No further job begins while results of too many jobs (`UNREAD` times the number that run at once) are not consumed
+    yet. Otherwise results would fill the memory if the disk is slow.
     """
     at_once = min(at_once, max(1, len(jobs)))
     waiting, room, unread = deque(jobs), Semaphore(at_once), Semaphore(UNREAD * at_once)

@@ -1,4 +1,4 @@
-"""A worker's process that starts before its work is known: it imports torch while this process plans the run."""
+"""A worker process that is started in advance, so that it imports torch while the main process plans the run."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -9,18 +9,18 @@ IMPORTED = ("lockstep_bench.bench.execution.run", "lockstep_bench.bench.evaluati
 
 
 class Spare(AbstractContextManager["Spare"]):
-    """At most one process that waits for a worker. As a context, it ends the process that no worker has taken."""
+    """Holds at most one process that no worker uses yet. The end of a `with` block ends the process if still unused."""
 
     def __init__(self) -> None:
         self._waiting: tuple[dict[str, str], Supervised] | None = None
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Start a process for the first worker of that environment."""
+        """Start a process for the first worker that has these environment variables."""
         self.end()
         self._waiting = dict(environment), Supervised(environment, IMPORTED)
 
     def process_of(self, environment: Mapping[str, str]) -> Supervised:
-        """Return a process of that environment: the one that was started ahead if there is one, or else a new one."""
+        """Return a process with these environment variables: the one started in advance, or else a new one."""
         if self._waiting and self._waiting[0] == environment:
             (_, process), self._waiting = self._waiting, None
             if process.alive:
@@ -28,7 +28,7 @@ class Spare(AbstractContextManager["Spare"]):
         return Supervised(environment)
 
     def end(self) -> None:
-        """End the process if no worker has taken it."""
+        """End the process if no worker uses it."""
         if self._waiting:
             (_, process), self._waiting = self._waiting, None
             process.end()

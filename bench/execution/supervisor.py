@@ -1,4 +1,4 @@
-"""A child process that makes calls for this one, and that may die or hang."""
+"""A child process that runs functions for this process, and whose crash or endless loop does no harm here."""
 
 import os
 import pickle
@@ -26,11 +26,11 @@ END_SECONDS = 30  # in which a guardian ends all processes; those with much memo
 
 
 class Died(Exception):
-    """The child ended in the middle of a call, or can no longer reply.
+    """The child process ended during a call, or can no longer reply.
 
     Args:
-        returncode: See `subprocess`: negative for a signal; None if the child had closed its pipe and still ran.
-        memory_kills: How many processes the kernel killed meanwhile because memory ran out.
+        returncode: Exit code as in `subprocess`, negative for a signal; None if the child closed its pipe and ran on.
+        memory_kills: Number of processes that the kernel killed during the call because memory ran out.
     """
 
     def __init__(self, returncode: int | None, memory_kills: int = 0):
@@ -39,7 +39,7 @@ class Died(Exception):
 
     @property
     def name(self) -> str:
-        """Name of the signal; without one, SystemExit or ClosedPipe."""
+        """Name of the signal that ended the child; without a signal, "SystemExit" or "ClosedPipe"."""
         if self.returncode is None:
             return "ClosedPipe"
         with suppress(ValueError):
@@ -60,19 +60,21 @@ class Died(Exception):
 
 
 class Timeout(Exception):
-    """The call took longer than its limit, and the child was killed."""
+    """The call took longer than its limit, and the child process was killed."""
 
 
 class Stopped(Exception):
-    """This process ended the child before or during a call."""
+    """This process ended the child process before or during a call."""
 
 
 class Supervised:
-    """Child process (`bench.execution.child`) that makes calls; one that raises `Died`, `Timeout` or `Stopped` ends it.
+    """A child process (`bench.execution.child`) that runs functions for this process.
+
+    After a call has raised `Died`, `Timeout` or `Stopped`, the child is ended and takes no further call.
 
     Args:
-        environment: Environment variables of the process, besides those of this process.
-        imported: Names of modules that the process imports before its first call.
+        environment: Environment variables of the child, in addition to those of this process.
+        imported: Names of modules that the child imports before its first call.
     """
 
     def __init__(self, environment: Mapping[str, str], imported: Sequence[str] = ()):
@@ -105,16 +107,19 @@ class Supervised:
 
     @property
     def alive(self) -> bool:
-        """True if the process can take a call."""
+        """True if the child can take a call."""
         return not self._stopped and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process id of the child."""
         return self._process.pid
 
     def log(self) -> str:
-        """Return the last `LOG_LINES` lines since the latest call began; complete once the process has ended."""
+        """Return the child's output since the latest call began, at most its last `LOG_LINES` lines.
+
+        While the child runs, the last lines may be missing.
+        """
         return "\n".join(line.decode(errors="replace") for line in list(self._lines))
 
     def call(
@@ -127,13 +132,13 @@ class Supervised:
         """Return what `function(*arguments, on_progress=...)` returns in the child, or raise what it raises.
 
         Args:
-            function: Is pickled by its name.
-            arguments: Can be pickled.
-            limit: Wall-clock seconds, or None for no limit.
-            on_progress: Is called in this thread with the values that the function reports.
+            function: Function to call; it is pickled by its name.
+            arguments: Arguments, which must be picklable.
+            limit: Wall-clock seconds that the call may take; None for no limit.
+            on_progress: Called in this thread with each value that the function reports.
 
         Raises:
-            Died: The child ended by itself.
+            Died: The child ended by itself during the call.
             Timeout: The call took longer than the limit.
             Stopped: This process ended the child.
         """
@@ -166,7 +171,7 @@ class Supervised:
                 raise Died(returncode, memory_kills() - killed_before)
 
     def end(self) -> None:
-        """Kill the process and those that it has started, and wait until it is gone and its log is read."""
+        """Kill the child and all processes that it has started; wait until it has ended and its log is read."""
         self._stopped = True
         with self._ending:
             self._kill()

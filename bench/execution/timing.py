@@ -1,6 +1,6 @@
-"""The timing pass: repeat one cell of each method on each data set, alone on an idle device.
+"""Repetition of one cell for each method and data set, alone on an idle device, to measure its time (`--timing`).
 
-The times of cells that ran at the same time as others depend on those too.
+If several cells run at the same time, they slow each other down, so that their times say little about a method.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,12 +23,12 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells to repeat: one for each method, data set and protocol without an uncontended timing.
+    """Return the cells to repeat: one for each method, data set and protocol that was not timed alone yet.
 
-    The first split that is "ok" is repeated.
+    It is the first split with the status "ok".
 
     Args:
-        results: The folder.
+        results: The results folder.
         cells: Cells of the run.
     """
     rows = results.rows()
@@ -44,14 +44,14 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
 
 
 class Timings:
-    """Times of repeated cells, which are stored if the numbers of the repetition equal the stored ones.
+    """Stores the times of repeated cells, if a repetition gives the same numbers as before.
 
     Args:
-        results: The folder.
-        cells: Cells to time. Others, which only warm up the workers, are ignored.
+        results: The results folder.
+        cells: Cells to time. Results of other cells, which only warm up the workers, are ignored.
 
     Attributes:
-        differing: The differences of each cell whose repetition gave other numbers.
+        differing: Sentences on the differences, for each cell whose repetition gave other numbers.
         failed: The status of each cell whose repetition is not "ok".
     """
 
@@ -61,7 +61,7 @@ class Timings:
         self.failed: dict[Cell, str] = {}
 
     def write(self, result: CellResult) -> None:
-        """Take the result of a repeated cell."""
+        """Store the times of a repeated cell, or note how its numbers differ or that it failed."""
         cell = result.cell
         if cell not in self._cells:
             return
@@ -74,10 +74,10 @@ class Timings:
 
 
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
-    """Return the numbers in which a repetition differs from the stored row, each with both values.
+    """Return a text for each number that differs between a stored row and its repetition, with both values.
 
-    A change of code, packages, data set, machine or execution is named first. Code is compared by its identity
-    (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no identity.
+    If numbers differ, changes of code, packages, data set, machine or execution come first in the list. Code is
+    compared by its hash (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no hash.
 
     Args:
         stored: All columns of the stored row.

@@ -1,4 +1,4 @@
-"""Workers: places that run one job at a time."""
+"""Workers: each runs one job at a time, in its own process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from lockstep_bench.bench.environment.machine import gpu_names
 
 @dataclass(frozen=True)
 class Worker:
-    """A place that runs one job at a time, in a separate process.
+    """A worker, which runs one job at a time in a separate process.
 
     Attributes:
-        name: Unique name for people: "cpu 0", "cuda:1 0".
-        device: Torch's name of the device inside the worker's process, which sees at most one GPU: "cpu" or "cuda".
-        gpu: Name of that GPU in CUDA_VISIBLE_DEVICES; None on a CPU.
-        threads: Threads that torch may use. With one, results do not depend on the number of workers.
-        neighbours: Other workers on the same GPU, or on the same cores.
+        name: Unique name for display, such as "cpu 0" or "cuda:1 0".
+        device: Torch's name of the device in the worker's process, which sees at most one GPU: "cpu" or "cuda".
+        gpu: Name of the GPU in CUDA_VISIBLE_DEVICES; None on a CPU.
+        threads: Number of threads that torch may use. With one thread, results do not depend on the number of workers.
+        neighbours: Number of other workers on the same GPU, or on the same CPU cores.
     """
 
     name: str
@@ -26,24 +26,24 @@ class Worker:
 
     @property
     def exclusive(self) -> bool:
-        """True if timings are uncontended: no other worker of the run uses the device."""
+        """True if no other worker of the run uses the device, so that times are exact."""
         return self.neighbours == 0
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables of the worker's process."""
+        """Environment variables of the worker's process, such as CUDA_VISIBLE_DEVICES."""
         threads = {name: str(self.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         return threads | ({} if self.gpu is None else {"CUDA_VISIBLE_DEVICES": self.gpu})
 
 
 def workers_on(devices: Sequence[str], each: int) -> list[Worker]:
-    """Return workers for devices of this machine.
+    """Return the workers for devices of this machine.
 
-    Workers on different GPUs do not count as neighbours, although the same cores feed all GPUs.
+    Workers on different GPUs do not count as neighbours, although they share the CPU cores.
 
     Args:
-        devices: Torch's names: "cpu", or "cuda:0" and so on.
-        each: Workers per device.
+        devices: Torch's names of the devices: "cpu", or "cuda:0" and so on.
+        each: Number of workers per device.
     """
     if list(devices) == ["cpu"]:
         return [Worker(f"cpu {number}", neighbours=each - 1) for number in range(each)]

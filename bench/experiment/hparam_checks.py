@@ -83,7 +83,7 @@ def _spaces(
 
 
 def _impossible(given: GivenHParam, distribution: "BaseDistribution") -> str | None:
-    """Return why a hyper-parameter of this distribution cannot be so given, or None; its own range may be left."""
+    """Return why the given value or range is impossible, or None. Values outside of the method's range are allowed."""
     from optuna.distributions import FloatDistribution, IntDistribution
 
     if given.high is not None and not isinstance(distribution, FloatDistribution):

@@ -78,7 +78,7 @@ def register(
 
 
 def _refuse_without_csv(given: Given, suite: str, names: Sequence[str] | None) -> None:
-    """Raise InvalidRequest for options without their table, a file among names of sets, and a suite without sets."""
+    """Raise InvalidRequest for options that need `--csv`, a file given as a data set, or an empty suite `own`."""
     for field, value in given._asdict().items():
         if value is not None:
             option = f"--{field.replace('_', '-')}" + ("" if value is True else f" {value}")

@@ -81,7 +81,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
 
 
 def _most_work_first(cells: list[Cell]) -> list[Cell]:
-    """Return the cells, most work first. Cells that differ only in method and split are equal work."""
+    """Return the cells, those with most work first; the amount does not depend on method and split."""
     one_of_each = {(cell.dataset, cell.protocol.hash): cell for cell in cells}
     work = {key: cell.work for key, cell in one_of_each.items()}
     return sorted(cells, key=lambda cell: -work[cell.dataset, cell.protocol.hash])

@@ -84,7 +84,7 @@ def _of_tables(name: str, title: str) -> Suite:
 
 
 def _along_features(name: str, title: str) -> Suite:
-    """Return a suite whose splits test where a feature has values that the training rows have not."""
+    """Return a suite whose splits test on values of a feature that do not occur in the training rows."""
     return Suite(
         name=name,
         title=title,

@@ -220,7 +220,7 @@ class _PiecewiseLinear:
         return values
 
     def _beyond(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far each y is below the first knot and above the last one, 0 if it is not."""
+        """Return the distance of each y below the first knot and above the last knot, 0 inside."""
         return np.maximum(self._x[:, 0] - y, 0), np.maximum(y - self._x[:, -1], 0)
 
 

@@ -1,4 +1,4 @@
-"""Reasons why a predictive describes no probability distribution, to be stored with a result."""
+"""Check whether a predictive describes a probability distribution; the reason if not is stored with the result."""
 
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.distributions import distribution_of

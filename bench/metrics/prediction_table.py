@@ -85,7 +85,7 @@ def _stored(table: pa.Table) -> Predictive:
 
 
 def _parts(predictive: Predictive) -> dict[str, Tensor]:
-    """Return the stored tensors by their column, (S, n) or (S, n, C); of what is no `Normals` its moments too."""
+    """Return the tensors to store, by column, (S, n) or (S, n, C); except for `Normals`, the moments are added."""
     if isinstance(predictive, Classes | Normals):
         return predictive._asdict()
     matched = regression.moments(predictive)

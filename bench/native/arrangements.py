@@ -1,4 +1,4 @@
-"""Native forms of operators that put tensors together, or take parts of them."""
+"""C++ code for operators that join tensors, take parts of them, or copy them."""
 
 from collections.abc import Callable, Sequence
 from math import prod

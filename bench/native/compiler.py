@@ -1,4 +1,4 @@
-"""Finds the system's C++ compiler, and runs it."""
+"""Search for the system's C++ compiler, and calls of it."""
 
 import errno
 import os
@@ -37,17 +37,17 @@ LONGEST_REASON = 300  # characters
 
 
 class NoCompiler(RuntimeError):
-    """There is no C++ compiler, or it cannot compile a training loop."""
+    """There is no C++ compiler, or it fails to compile a training loop."""
 
 
 @cache
 def compiler() -> tuple[str, ...]:
-    """Return the path of the C++ compiler, and its first arguments: of the variable CXX, or the first installed one.
+    """Return the command of the C++ compiler, its path first: the command in CXX, or else an installed compiler.
 
-    As for make, CXX may hold several words (`ccache g++`).
+    As for make, the environment variable CXX may hold several words (`ccache g++`).
 
     Raises:
-        NoCompiler: if there is none.
+        NoCompiler: if there is no compiler.
     """
     given = os.environ.get("CXX", "").strip()
     for words in [_words(given)] if given else [[name] for name in COMPILERS]:
@@ -60,13 +60,13 @@ def compiler() -> tuple[str, ...]:
 
 
 def compiler_name() -> str:
-    """Return the compiler as a person would call it."""
+    """Return the command of the compiler as text, for messages."""
     return shlex.join(compiler())
 
 
 @cache
 def target() -> str:
-    """Return a text that differs between compilers, versions, processors and headers.
+    """Return a text that identifies compiler, version, processor and header files, for keys of the cache.
 
     Raises:
         NoCompiler: if the compiler is missing or cannot be run.
@@ -80,7 +80,7 @@ def target() -> str:
 
 
 def compile_library(source: str, folder: Path) -> Path:
-    """Return the library of a source, compiled in a folder.
+    """Compile C++ source code in a folder, and return the path of the shared library.
 
     Raises:
         NoCompiler: if the compiler is missing or rejects the source. The message holds its first error.
@@ -96,15 +96,15 @@ def compile_library(source: str, folder: Path) -> Path:
 
 
 def run(command: Sequence[str], seconds: float, name: str) -> tuple[int, str]:
-    """Return the exit code of a command, and what it wrote to standard error, in English.
+    """Run a command; return its exit code and its output on standard error, in English.
 
     Args:
         command: the command.
-        seconds: limit, after which it is killed with all that it has started.
+        seconds: time after which the command and all processes that it started are killed.
         name: name of the program that runs, for messages.
 
     Raises:
-        NoCompiler: if it cannot be started, or takes longer than the limit.
+        NoCompiler: if the command cannot be started, or takes longer than the limit.
     """
     null, environment = subprocess.DEVNULL, os.environ | {"LC_ALL": "C"}
     try:
@@ -122,7 +122,7 @@ def run(command: Sequence[str], seconds: float, name: str) -> tuple[int, str]:
 
 
 def killer(code: int) -> str:
-    """Return which signal ended a process, in words; "" if none did.
+    """Return the signal that ended a process, in words; "" if no signal did.
 
     Args:
         code: exit code of the process. A shell adds 128 to the number of the signal.

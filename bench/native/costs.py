@@ -1,4 +1,4 @@
-"""Estimates how long an update takes in each layout, to choose between them. The choice never changes a fit's bits."""
+"""Estimated time of an update in each memory layout, to choose the faster one. The choice changes no bit of a fit."""
 
 from math import prod
 
@@ -21,12 +21,12 @@ WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice
 
 
 def steps(program: Program, layout: Layout, n_normals: int) -> float:
-    """Return about how many cycles an update of one block takes.
+    """Return an estimate of the number of processor cycles that an update of one block takes.
 
     Args:
         program: program of the update.
-        layout: layout of the memory; a block is one replica, or as many as there are lanes.
-        n_normals: normal numbers that it draws per replica.
+        layout: layout of the memory. A block is one replica, or as many replicas as there are lanes.
+        n_normals: number of normal random numbers that an update draws for each replica.
     """
     total = sum(_of_call(nest, layout) if nest.domain is None else _of_loops(nest, layout) for nest in program.nests)
     if layout.across:
@@ -89,13 +89,13 @@ def _of_product(rows: int, inner: int, columns: int, layout: Layout) -> float:
 
 
 def replicas_across(n_replicas: int, lanes: int, block: float, single: float) -> int:
-    """Return how many replicas, from the first, share their lanes with others; the rest are computed one by one.
+    """Return how many of the first replicas are computed several at a time, one per lane; the others run one by one.
 
     Args:
-        n_replicas: R.
-        lanes: replicas of a block.
-        block: steps of a block.
-        single: steps of one replica alone.
+        n_replicas: R, number of replicas.
+        lanes: number of replicas in a block.
+        block: cycles of an update of a block (`steps`).
+        single: cycles of an update of one replica alone.
     """
 
     def cost(n_across: int) -> float:

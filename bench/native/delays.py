@@ -1,4 +1,4 @@
-"""Moves cheap computations to where their results are used, so that they need no memory."""
+"""Moves elementwise computations to the loops that use their results, so that these need not be stored."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Arrays of replicas in blocks: for each block and each number, the numbers of all replicas of the block."""
+"""Arrays in which the replicas of a block are interleaved: index (block, number, replica in the block).
+
+The same number of all replicas in a block is then contiguous in memory, so that one SIMD instruction reads it.
+"""
 
 import ctypes
 from collections.abc import Sequence
@@ -14,12 +17,12 @@ from lockstep_bench.bench.native.layouts import ALIGNMENT
 
 @dataclass(frozen=True)
 class Lanes:
-    """The blocks of R replicas. Lanes of the last block that have no replica of their own repeat the last replica.
+    """Division of R replicas into blocks of equal size; the last block is filled up with copies of the last replica.
 
     Attributes:
-        width: replicas in a block.
-        n_replicas: R.
-        slack: numbers after those of each block, of any value.
+        width: number of replicas in a block.
+        n_replicas: R, number of replicas.
+        slack: number of unused elements at the end of each block, which loops may read or write.
     """
 
     width: int
@@ -28,11 +31,11 @@ class Lanes:
 
     @property
     def n_blocks(self) -> int:
-        """Blocks that hold all replicas."""
+        """Number of blocks."""
         return -(-self.n_replicas // self.width)
 
     def spread(self, leaf: Tensor) -> np.ndarray:
-        """Return a tensor (R, ...) in blocks, (blocks, numbers + slack, width); true is -1."""
+        """Return a tensor (R, ...) as an array (blocks, elements + slack, width); True becomes -1."""
         flat = leaf.detach().reshape(self.n_replicas, leaf[0].numel())
         if flat.dtype == torch.bool:
             flat = -flat.to(torch.int32)
@@ -45,14 +48,14 @@ class Lanes:
         return spread
 
     def joined(self, spread: np.ndarray) -> np.ndarray:
-        """Return an array in blocks as one of replicas, (R, numbers)."""
+        """Return an array (blocks, elements + slack, width) as one with a row per replica, (R, elements)."""
         numbers = spread[:, : spread.shape[1] - self.slack]
         flat = numbers.transpose(0, 2, 1).reshape(self.n_blocks * self.width, numbers.shape[1])
         return np.ascontiguousarray(flat[: self.n_replicas])
 
 
 def aligned(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
-    """Return an array without values, whose memory starts where SIMD values may."""
+    """Return an uninitialised array whose memory is aligned for SIMD instructions."""
     size = prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
@@ -60,10 +63,10 @@ def aligned(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
 
 
 def address(array: np.ndarray) -> ctypes.c_void_p:
-    """Return a pointer to an array's first number."""
+    """Return a pointer to the first element of an array."""
     return ctypes.c_void_p(array.ctypes.data)
 
 
 def addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
-    """Return an array of pointers to the first numbers of arrays."""
+    """Return a C array of pointers to the first element of each array."""
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

@@ -1,4 +1,4 @@
-"""Which numbers share a SIMD value: those of different replicas, or neighbours of one replica."""
+"""The two memory layouts: the lanes of a SIMD value hold different replicas, or neighbouring numbers of one replica."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ ALIGNMENT = 128  # bytes, of the longest SIMD value
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrangement of the numbers of replicas in memory.
+    """Memory layout of the replicas' numbers.
 
     Attributes:
-        across: whether each lane holds another replica. Otherwise each lane holds another number of one replica.
-        lanes: number of lanes of a single-precision SIMD value, W in C++.
+        across: True if the lanes hold the same number of different replicas, False if they hold neighbouring numbers
+            of one replica.
+        lanes: number of lanes in a single-precision SIMD value, W in C++.
     """
 
     across: bool
@@ -27,30 +28,33 @@ class Layout:
 
     @property
     def slack(self) -> int:
-        """Numbers after the array of a block that are read, or written, but not used."""
+        """Number of unused elements after each array of a block, which loops may read or write."""
         return 0 if self.across else SLACK
 
     @property
     def scale(self) -> str:
-        """C++ factor of all sizes in memory."""
+        """C++ expression of the factor by which all sizes in memory are multiplied."""
         return "W" if self.across else "1"
 
     def type_of(self, dtype: torch.dtype) -> str:
-        """Return the C++ type of a number in memory."""
+        """Return the C++ type of an array element in memory."""
         return LANES[dtype] if self.across else C_TYPES[dtype]
 
     def bytes_of(self, value: Value) -> int:
-        """Return the bytes of a value, divided by `scale`."""
+        """Return the size of a value in bytes, divided by `scale`."""
         size = (value.size + self.slack) * BYTES[LANES[value.dtype]]
         return size if self.across else -(-size // ALIGNMENT) * ALIGNMENT
 
     def axis(self, domain: Shape, views: Sequence[View], summed: Collection[int]) -> int | None:
-        """Return the axis of a nest along which the lanes of one replica lie: that which takes the fewest steps.
+        """Return the loop axis along which the lanes lie in the layout of one replica: the fastest one.
+
+        The result is None in the other layout, and if the nest reduces over all axes.
 
         Args:
-            domain: lengths of the loops.
-            views: windows that the nest reads and writes, of the domain's shape.
-            summed: axes over which the nest reduces. A sum over lanes would have another order, so it is none of them.
+            domain: lengths of the loops of the nest.
+            views: windows that the nest reads and writes, expanded to the shape `domain`.
+            summed: axes over which the nest reduces. They are not chosen, because sums over lanes would add the terms
+                in another order.
         """
         if self.across:
             return None

@@ -1,4 +1,4 @@
-"""Shared libraries of C++ sources: from the cache, or compiled."""
+"""Shared libraries for C++ sources, which are compiled or taken from the cache."""
 
 import ctypes
 import hashlib
@@ -13,7 +13,7 @@ from lockstep_bench.bench.native.library_cache import ELSEWHERE, alone, cache_fo
 
 @cache
 def obstacle() -> str | None:
-    """Return why no loop can be compiled on this machine; None if loops can be. A process finds it out once."""
+    """Return why loops cannot be compiled on this machine; None if they can. Each process tests this once."""
     try:
         _library(trial.SOURCE)
     except NoCompiler as reason:
@@ -22,13 +22,14 @@ def obstacle() -> str | None:
 
 
 def compiled(source: str) -> ctypes.CDLL:
-    """Return the library of a source, from the cache if it was compiled before.
+    """Return the library for a C++ source, from the cache if it was compiled before.
 
-    Where several processes need the same source, one compiles it and the others wait. A library appears complete or not
-    at all. One that a power failure or another program has damaged is compiled anew: to load it could kill the process.
+    If several processes need the same source, one compiles it and the others wait. Libraries are stored atomically. A
+    library that was damaged by a power failure or another program is compiled again, because loading it could kill
+    the process.
 
     Raises:
-        NoCompiler: if the source cannot be compiled, or the library cannot be kept or loaded.
+        NoCompiler: if the source cannot be compiled, or the library cannot be stored or loaded.
     """
     if reason := obstacle():
         raise NoCompiler(reason)
@@ -41,7 +42,7 @@ def compiled(source: str) -> ctypes.CDLL:
 
 @cache
 def lanes() -> int:
-    """Return how many single-precision numbers a SIMD value of this machine holds.
+    """Return the number of single-precision lanes in a SIMD value of this machine.
 
     Raises:
         NoCompiler: if loops cannot be compiled.
@@ -51,7 +52,7 @@ def lanes() -> int:
 
 @cache
 def bits_are_those_of_any_layout() -> bool:
-    """Return whether a fit has the same bits in both layouts, which depends on the compiler.
+    """Return whether fits are bitwise equal in both memory layouts, which depends on the compiler.
 
     Raises:
         NoCompiler: if loops cannot be compiled.

@@ -1,4 +1,4 @@
-"""The folder in which compiled loops stay from run to run. They are code, so nobody else may write there."""
+"""The folder that caches compiled loops between runs. It holds code, so only its owner may write to it."""
 
 import hashlib
 import os
@@ -24,17 +24,17 @@ LIBRARY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.so")
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled loops: BENCH_NATIVE_CACHE, by default one in the user's cache folder."""
+    """Return the path of the cache: BENCH_NATIVE_CACHE, or by default a folder in the user's cache folder."""
     given = os.environ.get(CACHE_VARIABLE)
     return Path(given) if given else user_cache_path("lockstep-bench") / "native"
 
 
 def require_folder() -> Path:
-    """Return the folder of compiled loops. If it is missing, make it, accessible only to this user.
+    """Return the path of the cache. A missing folder is created, accessible only to this user.
 
     Raises:
-        NoCompiler: if others may write there.
-        OSError: if it cannot be made.
+        NoCompiler: if other users may write to the folder.
+        OSError: if the folder cannot be created.
     """
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def require_folder() -> Path:
 
 
 def stored(key: str) -> Path | None:
-    """Return the library that was stored under a key; None if there is none of this user's, still as it was written.
+    """Return the path of the library that this user stored under a key; None if it is missing or has changed since.
 
     Args:
         key: the library's key, 32 hexadecimal digits.
@@ -67,9 +67,9 @@ def stored(key: str) -> Path | None:
 
 
 def store(library: Path, key: str) -> Path:
-    """Move a library to the folder, and return its path; the name holds a digest of its content.
+    """Move a library into the cache, atomically, and return its new path.
 
-    It appears complete or not at all.
+    Its name consists of the key and a hash of its content, by which `stored` detects changes.
     """
     with library.open("rb") as file:
         os.fsync(file.fileno())
@@ -82,9 +82,9 @@ def store(library: Path, key: str) -> Path:
 
 @contextmanager
 def alone(key: str) -> Iterator[None]:
-    """Wait until no other process compiles the library of a key, at most as long as a compiler may take.
+    """Wait until no other process compiles the library of this key, at most for the time limit of the compiler.
 
-    A disk without locks lets all go on at once, as does a process that takes too long.
+    On a file system without locks, and after the time limit, the `with` block runs without the lock.
     """
     path = require_folder() / f".{key}.lock"
     lock = FileLock(path)
@@ -99,7 +99,7 @@ def alone(key: str) -> Iterator[None]:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what killed compilers have left, and beyond `MOST_BYTES` the libraries that were used longest ago.
+    """Remove files that killed compilers left, and the least recently used libraries beyond `MOST_BYTES`.
 
     A library that a process has loaded stays in its memory.
     """

@@ -1,4 +1,4 @@
-"""Native forms of matrix products and factorisations, which are functions of `include/linalg.hpp`."""
+"""C++ calls for matrix products and factorisations, whose functions are in `include/linalg.hpp`."""
 
 from collections.abc import Callable
 from typing import Any

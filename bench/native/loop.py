@@ -1,4 +1,4 @@
-"""A compiled training loop: many updates of all replicas by one call."""
+"""Compiled training loops: one call makes many updates of all replicas."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -25,15 +25,15 @@ from lockstep_bench.bench.native.values import Value
 
 @dataclass(frozen=True)
 class ExampleInputs:
-    """Inputs of an update besides hyper-parameters and state, as example tensors.
+    """Example tensors for the inputs of an update of one replica, besides hyper-parameters and state.
 
     Attributes:
-        x: (N, P), the data of all replicas, float64.
-        y: (N,), float64.
-        index: (L, M), rows of the minibatches.
+        x: (N, P), features, shared by all replicas, float64.
+        y: (N,), targets, shared by all replicas, float64.
+        index: (L, M), row numbers of L minibatches.
         noise: (T,), random numbers.
         count: (), number of the update.
-        full_batch: whether all updates read the same rows.
+        full_batch: whether all updates use the same rows.
     """
 
     x: Tensor
@@ -44,19 +44,19 @@ class ExampleInputs:
     full_batch: bool = False
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return all of them, in the order of the attributes."""
+        """Return all tensors, in the order of the attributes."""
         return self.x, self.y, self.index, self.noise, self.count
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The compiled updates of one phase.
+    """A compiled loop for the updates of one phase (`Method.phase`) in one memory layout.
 
     Attributes:
-        library: library with the functions `run`, `width` and `workspace_bytes`.
-        chains: leaves that exchange their memory with that of the next state of the first of them, after an update.
+        library: shared library with the functions `run`, `width` and `workspace_bytes`.
+        chains: groups of state leaves whose buffers are swapped after each update (`bench.native.source.chains`).
         layout: layout of the memory.
-        full_batch: whether all updates read the same rows.
+        full_batch: whether all updates use the same rows.
     """
 
     library: ctypes.CDLL
@@ -65,22 +65,22 @@ class Loop:
     full_batch: bool
 
     def blocks_of(self, n_replicas: int) -> Lanes:
-        """Return the blocks of `n_replicas` replicas."""
+        """Return the division of `n_replicas` replicas into the blocks that this loop needs."""
         return Lanes(int(self.library.width()), n_replicas, self.layout.slack)
 
 
 class UpdateLoops:
-    """The loops of one phase, one for each layout, compiled when they are first wanted.
+    """The loops for the updates of one phase, one per memory layout. Each is compiled when it is first needed.
 
     Args:
-        module: graph of one replica's update of (*fixed, *streams, *state) to the next state.
-        examples: what every node of the graph computes on the example tensors.
-        fixed: example tensors of one replica that stay the same during training.
-        streams: example tensors of what an update reads.
-        state: example tensors of one replica.
+        module: graph of the update of one replica: maps (*fixed, *streams, *state) to the leaves of the next state.
+        examples: the value of every node of the graph for the example tensors.
+        fixed: example tensors that stay the same during training, such as hyper-parameters, for one replica.
+        streams: example tensors of data, minibatches and random numbers.
+        state: example tensors of the state's leaves, for one replica.
 
     Raises:
-        Unsupported: if an operation has no native form.
+        Unsupported: if an operation cannot be translated to C++.
     """
 
     def __init__(
@@ -109,14 +109,14 @@ class UpdateLoops:
         self._compiled: dict[bool, Loop | NoCompiler] = {}
 
     def steps(self, across: bool) -> float:
-        """Return about how long an update of one block takes, see `bench.native.costs`."""
+        """Return the estimated time of an update of one block, in processor cycles (`bench.native.costs`)."""
         return steps(self._program, Layout(across, lanes()), self._noise.size)
 
     def loop(self, across: bool) -> Loop:
-        """Return the loop of a layout, see `Layout`.
+        """Return the loop for one of the two layouts (`Layout.across`), compiled at the first call.
 
         Raises:
-            NoCompiler: if its source cannot be compiled.
+            NoCompiler: if the source cannot be compiled.
         """
         if across not in self._compiled:
             try:
@@ -135,15 +135,15 @@ class UpdateLoops:
 
 
 class Replicas:
-    """The state of R replicas, which loops advance.
+    """The state of R replicas in memory that compiled loops update.
 
     Args:
-        lanes: the blocks of the loops.
-        fixed: tensors (R, ...) that stay the same.
+        lanes: division of the replicas into blocks.
+        fixed: tensors (R, ...) that stay the same during training.
         x: (N, P), float64.
         y: (N,), float64.
-        state: tensors (R, ...).
-        generators: (R, 4), states of the SFC64 generators of noise.
+        state: leaves of the state, (R, ...) each.
+        generators: (R, 4), states of the SFC64 generators that draw the random numbers of the updates.
     """
 
     def __init__(
@@ -164,12 +164,12 @@ class Replicas:
         self._generators = self._lanes.spread(torch.from_numpy(generators.astype(np.uint64).view(np.int64)))
 
     def advance(self, loop: Loop, rows: np.ndarray, first_update: int) -> None:
-        """Make updates, with as many threads as torch uses.
+        """Make U updates of all replicas, with as many threads as torch uses.
 
         Args:
-            loop: loop of the updates' phase.
-            rows: (U, R, L, M), rows of the minibatches of U updates.
-            first_update: number of the first, 1 at the start of training.
+            loop: the loop for the phase of these updates.
+            rows: (U, R, L, M), row numbers of the minibatches.
+            first_update: number of the first of these updates, from 1.
         """
         n_updates = len(rows)
         rows = np.ascontiguousarray(rows[:1] if loop.full_batch else rows, dtype=np.int64)
@@ -200,10 +200,10 @@ class Replicas:
                 self._state[number] = array
 
     def generators(self) -> np.ndarray:
-        """Return the states of the generators of noise, (R, 4)."""
+        """Return the states of the random generators, (R, 4)."""
         return self._lanes.joined(self._generators).view(np.uint64)
 
     def state(self) -> list[Tensor]:
-        """Return the state as tensors (R, ...)."""
+        """Return the leaves of the state as tensors (R, ...)."""
         pairs = zip(self._state, self._like, strict=True)
         return [torch.from_numpy(self._lanes.joined(leaf)).reshape(like.shape).to(like.dtype) for leaf, like in pairs]

@@ -1,4 +1,4 @@
-"""Writes loop nests in C++."""
+"""Translation of loop nests to C++."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ AT_ONCE = 4  # blocks of lanes that are summed side by side, because one sum wai
 
 
 class LoopWriter:
-    """Writes nests; collects the constants that they read.
+    """Writes loop nests as C++ code, and collects the constants that they read.
 
     Args:
         layout: layout of the memory.
 
     Attributes:
-        constants: values that are the same for all replicas, and the names of their C++ arrays.
+        constants: values that are the same for all replicas -> names of their C++ arrays.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -40,7 +40,7 @@ class LoopWriter:
         self.constants: dict[Value, str] = {}
 
     def lines(self, nests: Sequence[Nest]) -> Iterator[str]:
-        """Yield the lines of nests, one after the other."""
+        """Yield the lines of C++ code for nests, in their order."""
         for nest in nests:
             if nest.domain is None:
                 (call,) = nest.statements
@@ -51,7 +51,7 @@ class LoopWriter:
                 yield from _NestWriter(self, nest).lines()
 
     def declarations(self) -> Iterator[str]:
-        """Yield the arrays of the constants."""
+        """Yield the C++ declarations of the constants."""
         for value, name in self.constants.items():
             assert value.constant is not None
             numbers = ", ".join(map(_number, value.constant.flatten().tolist()))
@@ -78,9 +78,9 @@ class _Block:
 
 
 class _NestWriter:
-    """Writes one nest.
+    """Writes one loop nest.
 
-    What all reductions sum over is innermost. With a pass over memory for each term, VIFA took a tenth longer.
+    Axes that all reductions sum over are the innermost loops. VIFA takes a tenth longer if they are outer loops.
     """
 
     def __init__(self, writer: LoopWriter, nest: Nest):
@@ -227,7 +227,7 @@ def reductions_of(nest: Nest) -> list[Reduce]:
 
 
 def windows(nest: Nest) -> list[View]:
-    """Return what a nest reads from memory, and writes before its last index, as windows of the domain's shape."""
+    """Return the windows that a nest reads and writes at every index, expanded to the shape of its domain."""
     assert nest.domain is not None
     computed, views = set[Value](), list[View]()
     for statement in nest.statements:
@@ -242,7 +242,7 @@ def windows(nest: Nest) -> list[View]:
 
 
 def merged(nest: Nest) -> Nest:
-    """Return a nest with one axis in place of two neighbours, wherever everything goes through both as through one."""
+    """Return an equal nest with fewer axes: neighbouring axes become one if all windows are contiguous along both."""
     assert nest.domain is not None
     domain, views, sums = nest.domain, windows(nest), [statement.axes for statement in reductions_of(nest)]
     for axis in range(len(domain) - 1):
@@ -269,7 +269,7 @@ def _with_merged(statement: Statement, axis: int) -> Statement:
 
 
 def address(view: View) -> str:
-    """Return the pointer to a window's first number."""
+    """Return a C++ expression of the pointer to the first element of a window."""
     value, offset = view.value, view.offset
     while value.home is not None:
         value, place = value.home

@@ -1,4 +1,4 @@
-"""Lowers the graph of one replica's update to loop nests: a view costs nothing, it is other strides."""
+"""Translation of the graph of one replica's update to loop nests; views only change strides and cost nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,15 +29,15 @@ Lowered = Any  # a window onto a value, a list of them, or the value of data tha
 
 
 def lower(module: GraphModule, examples: Mapping[Node, Any], inputs: Sequence[Value]) -> Program:
-    """Return the program of a graph.
+    """Translate a graph to a program of loop nests.
 
     Args:
-        module: graph of one replica's update, to a sequence of tensors.
-        examples: what every node of the graph computes on example inputs.
-        inputs: one per placeholder.
+        module: graph of one replica's update; its output is a sequence of tensors.
+        examples: the value of every node of the graph for example inputs.
+        inputs: the values of the graph's placeholders, in their order.
 
     Raises:
-        Unsupported: if an operation has no native form.
+        Unsupported: if an operation cannot be translated to C++.
     """
     return _Lowering(examples).program_of(module, inputs)
 
@@ -136,7 +136,7 @@ class _Lowering:
 
 
 def _needed(module: GraphModule) -> set[Node]:
-    """Return the nodes whose numbers the results depend on; a loss of which only the gradient is used is none."""
+    """Return the nodes whose values the results depend on; a loss is not among them if only its gradient is used."""
     needed = set[Node]()
     for node in reversed(module.graph.nodes):
         if node.op == "output" or (node in needed and node.target not in SHAPE_ONLY):

@@ -1,6 +1,7 @@
-"""Memory of a training loop: names of the values that are stored, and places in a workspace.
+"""Memory allocation for a training loop: C++ names of the values that are stored, and their offsets in a workspace.
 
-A value's place is free again after the last nest that reads it, so that the workspace stays in the processor's cache.
+The memory of a value is used again after the last nest that reads it, so that the workspace fits into the processor's
+cache.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -10,13 +11,13 @@ from lockstep_bench.bench.native.values import Call, Nest, Reduce, Statement, St
 
 
 class Workspace:
-    """Places for values, given out from the start of one piece of memory.
+    """Assigns places in one piece of memory to values.
 
     Args:
         layout: layout of the memory.
 
     Attributes:
-        size: bytes that are needed, divided by the layout's scale.
+        size: bytes that are needed so far, divided by `Layout.scale`.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -26,7 +27,7 @@ class Workspace:
         self._free: list[tuple[int, int]] = []  # (offset, bytes) of places that can be used again
 
     def keep(self, value: Value) -> str:
-        """Give a value a place for good; return its declaration."""
+        """Assign a place that no other value ever uses; return the C++ declaration of the value."""
         return self._declaration(value, self._grow(self._layout.bytes_of(value)))
 
     def share(
@@ -37,14 +38,14 @@ class Workspace:
         kept: Callable[[Value], Value] = lambda value: value,
         local: Collection[Value] = (),
     ) -> list[str]:
-        """Give places to all values of the nests that run at every update; return the declarations.
+        """Assign places to all values of the nests that run at every update; return their C++ declarations.
 
         Args:
             nests: the nests of the update.
-            homes: values that have memory elsewhere, and its C++ name.
-            repeated: numbers of nests that run several times, one after the other, before those that follow.
-            local: values that each of these times computes anew.
-            kept: maps a value to the part that is in memory at a time.
+            homes: values that have memory elsewhere -> its C++ name.
+            repeated: numbers of the nests that run in turn, once for each tile of rows (`bench.native.row_tiles`).
+            kept: maps a value to the part of it that is in memory at a time.
+            local: values that are computed again for each tile.
         """
         lives = _lives(nests)
         in_use: list[tuple[int, int, int]] = []  # (last nest that reads it, offset, bytes)
@@ -89,7 +90,7 @@ class Workspace:
 
 
 def root(value: Value) -> Value:
-    """Return the value whose memory contains a value."""
+    """Return the value whose memory contains the given value; the value itself if it has memory of its own."""
     return value if value.home is None else root(value.home[0])
 
 
@@ -100,14 +101,14 @@ def stored_roots(nests: Sequence[Nest]) -> list[Value]:
 
 
 def targets(statement: Statement) -> tuple[Value, ...]:
-    """Return what a statement writes."""
+    """Return the values that a statement writes."""
     if isinstance(statement, Call):
         return statement.targets
     return (statement.target.value if isinstance(statement, StoreStep) else statement.target,)
 
 
 def operands(statement: Statement) -> tuple[View, ...]:
-    """Return what a statement reads."""
+    """Return the windows that a statement reads."""
     return (statement.operand,) if isinstance(statement, Reduce | StoreStep) else statement.operands
 
 

@@ -1,9 +1,9 @@
-"""Loop nests of an update, built one operation at a time.
+"""Loop nests of an update, which are built one operation at a time.
 
-Elementwise operations join the nest of their operands where every operand is known at the same index, so a chain of
-them is one loop whose intermediate numbers stay in registers. A reduction runs inside the nest of its operand. Parts of
-a concatenation are computed in place. What depends only on hyper-parameters and constants goes to the nests that run
-once per call.
+An elementwise operation joins the nest of its operands if it needs these at the same index only. A chain of such
+operations is then one loop, whose intermediate numbers stay in registers. A reduction runs inside the nest of its
+operand. Parts of a concatenation are computed in place. Operations that depend only on hyper-parameters and constants
+go to the nests that run once per call.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Red
 
 
 class Nests:
-    """Adds operations to a program.
+    """Adds the loop nests of operations to a program.
 
     Args:
         program: the program to which nests are added.
@@ -31,14 +31,16 @@ class Nests:
     def compute(
         self, text: str, operands: Sequence[View], shape: Shape, dtype: torch.dtype, fixed: bool | None = None
     ) -> View:
-        """Return an elementwise expression of operands. Axes along which no operand changes are computed once.
+        """Add an elementwise operation; return a window onto its result.
+
+        Along axes on which no operand changes, the result is computed only once.
 
         Args:
-            text: C++ with {0}, {1}, ... for the operands.
-            operands: each broadcasts to the shape.
+            text: C++ expression with {0}, {1}, ... for the operands.
+            operands: windows that broadcast to `shape`.
             shape: shape of the result.
             dtype: type of the result.
-            fixed: whether it is computed once per call; by default if all operands are.
+            fixed: whether the result is computed once per call; by default if all operands are.
         """
         spread = [operand.broadcast(shape) for operand in operands]
         varies = [any(operand.strides[axis] for operand in spread) for axis in range(len(shape))]
@@ -57,13 +59,13 @@ class Nests:
         return View.of(target)
 
     def reduce(self, view: View, axes: Sequence[int], combine: str, start: str) -> View:
-        """Return a reduction over axes, without them.
+        """Add a reduction over axes, which the result then lacks; return a window onto the result.
 
         Args:
             view: the operand that is reduced.
-            axes: axes counted from 0, none of them twice.
-            combine: C++ with {0} for the accumulator and {1} for the next number.
-            start: C++ of the accumulator's first value.
+            axes: axes counted from 0, without repetition.
+            combine: C++ expression with {0} for the accumulator and {1} for the next number.
+            start: C++ expression of the accumulator's initial value.
         """
         kept = [axis for axis in range(len(view.shape)) if axis not in axes]
         shape = tuple(view.shape[axis] for axis in kept)
@@ -78,11 +80,11 @@ class Nests:
         return View.of(target)
 
     def sum(self, view: View, axes: Sequence[int]) -> View:
-        """Return the sum over axes, without them."""
+        """Add a sum over axes, which the result then lacks; return a window onto the result."""
         return self.reduce(view, axes, "{0} + {1}", literal(0, view.value.dtype))
 
     def largest(self, view: View, axes: Sequence[int]) -> View:
-        """Return the largest number over axes, without them."""
+        """Add a maximum over axes, which the result then lacks; return a window onto the result."""
         return self.reduce(view, axes, "max_({0}, {1})", literal(float("-inf"), view.value.dtype))
 
     def call(
@@ -95,10 +97,10 @@ class Nests:
         factorises: int = 0,
         takes: str = "",
     ) -> list[View]:
-        """Return what a C++ statement writes.
+        """Add a C++ statement that computes whole values, such as a matrix product; return its results.
 
         Args:
-            text: C++ with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
+            text: C++ statement with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
             operands: windows that the statement reads.
             shapes: shapes of the results.
             dtype: type of the results.
@@ -114,20 +116,20 @@ class Nests:
         return [View.of(target) for target in targets]
 
     def copy(self, view: View, fixed: bool | None = None) -> View:
-        """Return a copy, contiguous in memory of its own."""
+        """Return a contiguous copy."""
         return self._filled("{0}", [view], view.shape, view.value.dtype, fixed)
 
     def whole(self, view: View) -> View:
-        """Return a window whose numbers lie side by side."""
+        """Return a window with the same numbers that is contiguous; a copy if necessary."""
         return view if view.is_contiguous else self.copy(view)
 
     def of_type(self, view: View, dtype: torch.dtype) -> View:
-        """Return the numbers of a window in another type."""
+        """Return the numbers of a window, converted to another type."""
         given = view.value.dtype
         return view if given == dtype else self.compute(converted("{0}", given, dtype), [view], view.shape, dtype)
 
     def concatenated(self, parts: Sequence[View], axis: int, shape: Shape) -> View:
-        """Return parts side by side along an axis of a tensor of some shape."""
+        """Return the concatenation of parts along an axis, a tensor of the given shape."""
         parts = [part for part in parts if prod(part.shape)] or parts[:1]
         whole = View.of(self._empty(parts, shape))
         start = 0
@@ -137,7 +139,7 @@ class Nests:
         return whole
 
     def zeros_with(self, part: View, shape: Shape, window_of: Callable[[Tensor], Tensor]) -> View:
-        """Return zeros of some shape, of which the window that `window_of` shows holds `part`."""
+        """Return a tensor of zeros in which a window, given by the view operation `window_of`, is set to `part`."""
         if prod(shape) == prod(part.shape):
             whole = View.of(self._empty([part], shape))
         else:
@@ -147,14 +149,14 @@ class Nests:
         return whole
 
     def copy_with(self, view: View, part: View, window_of: Callable[[Tensor], Tensor]) -> View:
-        """Return a copy of a tensor, of which the window that `window_of` shows holds `part`."""
+        """Return a copy of a tensor in which a window, given by the view operation `window_of`, is set to `part`."""
         whole = self._written_first(self.copy(view, view.value.fixed and part.value.fixed))
         self._put(whole.like(window_of(whole.meta())), part)
         return whole
 
     @staticmethod
     def constant(tensor: Tensor) -> View:
-        """Return numbers that are the same for all replicas and updates."""
+        """Return a window onto a constant, which is the same for all replicas and updates."""
         shape, numbers = tuple(tensor.shape), tensor.detach().contiguous()
         if tensor.is_floating_point() and tensor.numel() > 1 and bool((numbers == numbers.flatten()[0]).all()):
             numbers = numbers.flatten()[:1].reshape((1,) * tensor.ndim)
@@ -238,17 +240,18 @@ def _extend(value: Value, first: int, last: int) -> None:
 
 
 def bind(program: Program, state: Sequence[Value]) -> list[int | None]:
-    """Choose the memory in which every leaf of the next state is computed.
+    """Choose for every leaf of the next state the memory in which it is computed.
 
-    A leaf that an update returns as it was, or as another leaf, is not copied. A leaf is computed in place where
-    nothing reads its old numbers later, so that less memory passes through the processor's cache.
+    A leaf that the update returns unchanged, or as another leaf, is not copied. A leaf is computed in place if nothing
+    reads its old numbers later. Both save memory traffic.
 
     Args:
         program: the program whose outputs are changed in place.
         state: leaves of the state.
 
     Returns:
-        For each leaf of the next state, the leaf of the state in whose memory it is; None if that is memory of its own.
+        For each leaf of the next state, the number of the leaf of the present state whose memory it takes over; None
+            if it has new memory.
     """
     nests, origins, bound = Nests(program), list[int | None](), set[Value]()
     for number, output in enumerate(program.outputs):
@@ -270,7 +273,7 @@ def bind(program: Program, state: Sequence[Value]) -> list[int | None]:
 
 
 def _ends_in(origins: Sequence[int | None], origin: int, number: int) -> bool:
-    """Return whether a leaf, or that in whose memory it is, and so on, is in the memory of leaf `number` in the end."""
+    """Return whether following `origins` from a leaf leads to the memory of leaf `number`."""
     last: int | None = origin
     while last is not None and last < len(origins) and last != origins[last]:
         last = origins[last]
@@ -278,7 +281,7 @@ def _ends_in(origins: Sequence[int | None], origin: int, number: int) -> bool:
 
 
 def _may_replace(program: Program, output: View, leaf: Value) -> bool:
-    """Return whether a leaf's next numbers may overwrite it: each is computed after the last use of the old one."""
+    """Return whether a leaf can be updated in place: each number is computed after the last use of the old one."""
     place = next(
         (
             (number, position)

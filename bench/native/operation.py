@@ -1,7 +1,7 @@
-"""One operation of a graph, in the form that rules get, and helpers that rules share.
+"""One operation of a graph, which is the argument of translation rules, and helper functions for the rules.
 
-A rule takes the nests to add to, the operation, and the operator's own arguments with windows in place of tensors. It
-returns a window onto the result, or a list of them.
+A rule translates one operator to loop nests. Its arguments are the `Nests` to add to, the operation, and the operator's
+own arguments with windows in place of tensors. It returns a window onto the result, or a list of windows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ Axes = int | Sequence[int] | None
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of a graph.
+    """One operation of a graph, with example values.
 
     Attributes:
         node: the operation's node in the graph.
-        examples: what every node computes on the example inputs.
+        examples: the value of every node of the graph for the example inputs.
     """
 
     node: Node
@@ -30,7 +30,7 @@ class Operation:
 
     @property
     def example(self) -> Any:
-        """Return the operation's result on the example inputs."""
+        """Return the operation's result for the example inputs."""
         return self.examples[self.node]
 
     @property
@@ -40,17 +40,17 @@ class Operation:
 
 
 def axes_of(view: View, axes: Axes) -> list[int]:
-    """Return axes as numbers from 0; all of them where none are given."""
+    """Return axes as numbers counted from 0; all axes if none are given."""
     given = [axes] if isinstance(axes, int) else axes
     rank = len(view.shape)
     return [axis % rank for axis in given] if given and rank else list(range(rank))
 
 
 def shaped(operation: Operation, view: View) -> View:
-    """Return a window of the result's shape, which may have axes of length one that `view` lacks."""
+    """Return the window in the shape of the operation's result, which may have additional axes of length one."""
     return view.like(view.meta().view(operation.shape))
 
 
 def spread(view: View, axis: int) -> View:
-    """Return a window with one more axis, of length one."""
+    """Return the window with an additional axis of length one, as `unsqueeze` does."""
     return view.like(view.meta().unsqueeze(axis))

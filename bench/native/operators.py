@@ -1,4 +1,4 @@
-"""C++ expressions of elementwise operators.
+"""C++ expressions for elementwise operators.
 
 Operands arrive as C++ expressions of the result's type. The functions whose names end with an underscore are those of
 `include/elementary.hpp`.
@@ -29,7 +29,7 @@ C_TYPES = {
 
 
 def literal(value: float, dtype: torch.dtype) -> str:
-    """Return a C++ expression of a number in every lane."""
+    """Return a C++ expression of a SIMD value that holds the same number in every lane."""
     if dtype == torch.bool:
         return "splat(int32_t(-1))" if value else "splat(int32_t(0))"
     if dtype == torch.int64:
@@ -48,7 +48,7 @@ Literal = Callable[[float], str]
 
 
 def converted(text: str, given: torch.dtype, wanted: torch.dtype) -> str:
-    """Return the C++ expression of a value in another type."""
+    """Return a C++ expression that converts a value to another type."""
     if given == wanted:
         return text
     if given == torch.bool:
@@ -59,7 +59,7 @@ def converted(text: str, given: torch.dtype, wanted: torch.dtype) -> str:
 
 
 def times(n: Literal, factor: float, value: str) -> str:
-    """Return the expression of a value times a number, which is often 1."""
+    """Return the expression of a value times a number; just the value if the number is 1."""
     return value if factor == 1 else f"{n(factor)} * {value}"
 
 
@@ -86,7 +86,7 @@ def lerp(n: Literal, start: str, end: str, weight: float) -> str:
 
 
 def clamp(n: Literal, value: str, low: float | None, high: float | None) -> str:
-    """Return the expression of a clamp, of which either bound may be absent."""
+    """Return the expression of a clamp; either bound may be None."""
     value = value if low is None else f"max_({value}, {n(low)})"
     return value if high is None else f"min_({value}, {n(high)})"
 
@@ -99,7 +99,7 @@ def nan_to_num(value: str, nan: float | None, high: float | None, low: float | N
 
 
 def usual_softplus(value: str, beta: float, threshold: float) -> str:
-    """Return the operand of a softplus, whose parameters must be the usual ones."""
+    """Return the operand of a softplus; raise an error unless its parameters are torch's defaults."""
     if (beta, threshold) != (1, 20):
         raise ValueError(f"softplus with beta {beta} and threshold {threshold} has no native form; beta 1 and 20 have")
     return value

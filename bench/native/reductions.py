@@ -1,4 +1,4 @@
-"""Native forms of reductions, softmax among them."""
+"""C++ code for reductions, including softmax."""
 
 from collections.abc import Callable
 from math import prod

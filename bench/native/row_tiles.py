@@ -1,8 +1,8 @@
-"""Divides the rows of a minibatch into tiles.
+"""Division of the rows of a minibatch into tiles of a few rows, so that intermediate values stay in the cache.
 
-What an update computes for each row, from the data to the gradients that are summed over rows, is computed for a few
-rows at a time, so that it stays in the processor's cache and takes the memory of those rows only. Every sum has the
-same terms in the same order as without tiles.
+Everything that an update computes separately for each row, from the features to the gradients that are summed over
+rows, is computed for one tile after the other. Memory is needed for the rows of one tile only. Every sum has the same
+terms in the same order as without tiles.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,16 +22,18 @@ PIECE = 32  # most terms of a sum that are added to the others together, as in `
 
 @dataclass
 class RowTiles:
-    """Nests of which each computes rows from the same rows of other values, or sums over rows.
+    """The nests of an update that run once per tile, and the nests before and after them.
+
+    Each nest that runs per tile computes rows of a value from the same rows of other values, or sums over rows.
 
     Attributes:
-        n_rows: rows of the minibatch.
-        height: rows of a tile; the last may have fewer.
-        before: nests that run before them.
-        nests: the nests.
-        after: nests that run after them.
-        strides: values that have one row for each of the minibatch, and the numbers of a row.
-        local: those of them of which nothing else needs a row, so that memory for one tile is enough.
+        n_rows: number of rows in the minibatch.
+        height: number of rows in a tile; the last tile may have fewer.
+        before: nests that run once, before the tiles.
+        nests: nests that run for each tile.
+        after: nests that run once, after the tiles.
+        strides: values with one row for each row of the minibatch -> number of elements in a row.
+        local: values in `strides` that only `nests` use, so that memory for one tile is enough.
     """
 
     n_rows: int
@@ -43,11 +45,11 @@ class RowTiles:
     local: set[Value] = field(default_factory=set)
 
     def kept(self, value: Value) -> Value:
-        """Return a value as it is in memory."""
+        """Return the part of a value that is in memory at a time: one tile of a local value, otherwise all of it."""
         return self._part(value, self.height) if value in self.local else value
 
     def lines(self, writer: LoopWriter) -> Iterator[str]:
-        """Yield the lines of all nests, in the order of execution."""
+        """Yield the lines of C++ code for all nests, in the order of execution."""
         yield from writer.lines(self.before)
         whole = self.n_rows // self.height * self.height
         yield f"for (int row = 0; row < {whole}; row += {self.height}) {{"
@@ -108,7 +110,7 @@ class RowTiles:
 
 
 def row_tiles(program: Program, layout: Layout) -> RowTiles | None:
-    """Return the tiles of the rows of an update's minibatch; None where they would not help, or there are none."""
+    """Return the division of an update's minibatch into tiles; None if the update does not gain by it."""
     indices = {call.operands[0].value for call in _calls([*program.once, *program.nests]) if call.takes}
     if len(indices) != 1:
         return None
@@ -161,7 +163,7 @@ def _note_rows(nest: Nest, tiles: RowTiles) -> bool:
 
 
 def _in_rows(view: View, strides: dict[Value, int]) -> bool:
-    """Return whether a window goes from row to row with the first axis of a nest, or stays in its place."""
+    """Return whether a window moves by one row along the first axis of a nest, or does not move."""
     stride = strides.get(view.value, 0)
     return view.strides[0] == stride and (stride == 0 or view.offset < stride)
 
@@ -202,7 +204,7 @@ def _note_call(call: Call, tiles: RowTiles) -> bool:
 
 
 def _with_copied_rows(nest: Nest, tiles: RowTiles) -> Nest:
-    """Return a product whose right factor has its rows side by side, which every tile would else copy."""
+    """Return a matrix product whose right factor is contiguous by rows; otherwise every tile would copy it."""
     (call, *_) = nest.statements
     if not isinstance(call, Call) or not call.product or call.targets[0] not in tiles.strides:
         return nest
@@ -231,7 +233,10 @@ def _height(tiles: RowTiles, registers: int) -> int:
 
 
 def depth_of(rows: int, inner: int, columns: int, registers: int) -> int:
-    """Return how many terms of an inner product are summed before they are added, as `linalg::depth_of` does."""
+    """Return how many terms of an inner product are summed before the sum is added to the result.
+
+    The function equals `linalg::depth_of` in C++.
+    """
     best, least = (rows, columns), 1 << 30
     for height, width in product(range(1, min(rows, registers - 1) + 1), range(1, min(columns, registers - 1) + 1)):
         if height * width + min(height, width) + 1 > registers:

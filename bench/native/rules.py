@@ -1,4 +1,4 @@
-"""Native forms of all operators that are not elementwise."""
+"""Table of the rules that translate operators to C++, for all operators that are not elementwise."""
 
 import torch
 

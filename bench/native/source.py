@@ -1,6 +1,6 @@
-"""Writes the C++ of a training loop: updates of all replicas of a stack, block by block.
+"""The C++ source of a training loop, which updates all replicas of a stack, block by block.
 
-A block is as many replicas as there are lanes, or one replica (`bench.native.layouts`).
+A block consists of as many replicas as there are SIMD lanes, or of one replica (`bench.native.layouts`).
 """
 
 from collections.abc import Sequence
@@ -57,14 +57,14 @@ def source_of(
     count: Value,
     layout: Layout,
 ) -> str:
-    """Return the C++ source of a program.
+    """Return the C++ source of a training loop.
 
     Args:
         program: program of one update.
-        fixed: values that do not change during training.
+        fixed: values that stay the same during training.
         state: leaves of the state.
-        origins: leaf in whose memory each leaf of the next state is; None if that is memory of its own.
-        index: row indices of the minibatches of an update.
+        origins: result of `bench.native.nests.bind`.
+        index: row numbers of the minibatches of an update.
         noise: random numbers of an update.
         count: number of the update.
         layout: layout of the memory.
@@ -142,12 +142,12 @@ def _swaps(origins: Sequence[int | None]) -> list[str]:
 
 
 def chains(origins: Sequence[int | None]) -> list[list[int]]:
-    """Return the chains of leaves of the state that exchange their memory after an update, in the order of exchange.
+    """Return groups (chains) of state leaves whose buffers are swapped after each update, in the order of the swaps.
 
-    Each chain exchanges memory with the next state of its first leaf.
+    The first leaf of a chain is computed in new memory. Each leaf of the chain is swapped with this new memory in turn.
 
     Args:
-        origins: leaf in whose memory each leaf of the next state is; None if that is memory of its own.
+        origins: result of `bench.native.nests.bind`.
     """
     after = {origin: number for number, origin in enumerate(origins) if origin is not None and origin != number}
     found = []

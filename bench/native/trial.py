@@ -1,7 +1,7 @@
-"""A library that computes with everything that training loops are made of, and is first run in another process.
+"""Test of the compiler: a library that uses every C++ function of training loops, run in a separate process first.
 
-A compiler can make instructions that the machine lacks: the variable CXX names one for another processor, or a virtual
-machine hides some. Whichever process runs them is killed.
+A compiler may produce instructions that the machine lacks, for example if CXX names a cross-compiler, or if a virtual
+machine hides instructions. The process that runs such an instruction is killed.
 """
 
 import sys
@@ -97,10 +97,10 @@ extern "C" void trial() {
 
 
 def run_apart(library: Path) -> None:
-    """Run the trial in a process of its own.
+    """Run the library's function `trial` in a separate process.
 
     Raises:
-        NoCompiler: if it cannot be loaded, or kills the process.
+        NoCompiler: if the library cannot be loaded, or kills the process.
     """
     name = f"a trial of loops that {compiler_name()} has compiled"
     code, messages = run([sys.executable, "-I", "-S", "-c", PROGRAM, str(library)], SECONDS, name)

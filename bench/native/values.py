@@ -1,6 +1,6 @@
-"""Values of an update, and the loop nests that compute them.
+"""Values of an update, and the loop nests and calls that compute them.
 
-All shapes are those of one replica: the axis of replicas is that of the SIMD lanes.
+All shapes are those of one replica, without an axis for the replicas.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ Shape = tuple[int, ...]
 
 
 class Unsupported(NotImplementedError):
-    """An update contains an operation that has no native form."""
+    """An update contains an operation that cannot be translated to C++."""
 
 
 @dataclass(eq=False)
 class Value:
-    """The result of one operation, contiguous in row-major order.
+    """The result of one operation, or an input: an array that is contiguous in row-major order.
 
     Attributes:
-        shape: shape of one replica's numbers.
-        dtype: torch's.
-        shared: whether it is data of all replicas, from which only rows are taken.
-        fixed: whether it depends only on hyper-parameters and constants, and is computed once per call.
-        nest: number of the nest that computes it, the last one if several do; -1 of inputs and constants.
-        first_nest: number of the first nest that computes a part of it; None if only one nest computes it.
-        domain: domain of the nest, if the value is known inside that nest at every index; None otherwise.
-        stored: whether anything reads it from memory.
-        pointer: C++ name of its memory.
-        home: a larger value whose memory contains this one, and the offset in it.
-        overwritten: whether parts of it are written again after the nest that computes it.
-        constant: numbers of a constant, the same for all replicas.
+        shape: shape for one replica.
+        dtype: torch's data type.
+        fixed: whether the value depends only on hyper-parameters and constants, so that it is computed once per call.
+        shared: whether it is part of the data, which all replicas share, and from which only rows are taken.
+        nest: number of the nest that computes the value, the last one if several do; -1 for inputs and constants.
+        first_nest: number of the first nest that computes a part of the value; None if only one nest computes it.
+        domain: domain of the nest, if the nest computes one element at each index; None otherwise.
+        stored: whether anything reads the value from memory.
+        pointer: C++ name of the memory.
+        home: larger value whose memory contains this one, and the offset in it; None for memory of its own.
+        overwritten: whether parts of the value are written again after the nest that computes it.
+        constant: the elements of a constant, which is the same for all replicas; None for other values.
     """
 
     shape: Shape
@@ -51,19 +51,19 @@ class Value:
 
     @property
     def size(self) -> int:
-        """Numbers of one replica."""
+        """Number of elements for one replica."""
         return prod(self.shape)
 
 
 @dataclass(frozen=True)
 class View:
-    """A strided window onto a value.
+    """A strided window onto a value, like a view of a tensor.
 
     Attributes:
         value: the value whose memory is read.
         shape: shape of the window.
-        strides: strides in numbers, one per axis.
-        offset: offset in numbers.
+        strides: strides in elements, one per axis.
+        offset: offset of the first element in the value.
     """
 
     value: Value
@@ -73,18 +73,18 @@ class View:
 
     @classmethod
     def of(cls, value: Value) -> "View":
-        """Return the window onto all of a value."""
+        """Return the window that shows a whole value."""
         return cls(value, value.shape, contiguous_strides(value.shape))
 
     @property
     def is_contiguous(self) -> bool:
-        """Return whether the numbers lie side by side in row-major order."""
+        """Return whether the window is contiguous in row-major order."""
         pairs = zip(self.shape, self.strides, contiguous_strides(self.shape), strict=True)
         return all(size == 1 or stride == wanted for size, stride, wanted in pairs)
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the window shows all of its value in order."""
+        """Return whether the window shows its whole value in the value's order."""
         return self.offset == 0 and self.is_contiguous and prod(self.shape) == self.value.size
 
     def broadcast(self, shape: Shape) -> "View":
@@ -107,15 +107,15 @@ class View:
         )
 
     def transposed(self) -> "View":
-        """Return the window of a matrix with rows for columns."""
+        """Return the transpose of a window onto a matrix."""
         return View(self.value, self.shape[::-1], self.strides[::-1], self.offset)
 
     def like(self, result: Tensor) -> "View":
-        """Return the window that a view operation made of `meta()`."""
+        """Return the window that corresponds to the result of a view operation on `meta()`."""
         return View(self.value, tuple(result.shape), tuple(result.stride()), int(result.storage_offset()))
 
     def meta(self) -> Tensor:
-        """Return a tensor without memory of the same shape, strides and offset, to try view operations on."""
+        """Return a meta tensor (without memory) of this shape, strides and offset, to apply view operations to."""
         base = torch.empty(max(self.value.size, 1), dtype=self.value.dtype, device="meta")
         return base.as_strided(self.shape, self.strides, self.offset)
 
@@ -127,7 +127,7 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Compute:
-    """target = expression(operands), at every index of the nest."""
+    """Statement of a loop nest: target = expression(operands), at every index of the loops."""
 
     target: Value
     expression: str  # with {0}, {1}, ... for the operands
@@ -136,7 +136,7 @@ class Compute:
 
 @dataclass(frozen=True, eq=False)
 class Reduce:
-    """target = reduction of an operand over some axes of the nest."""
+    """Statement of a loop nest: target = reduction of an operand over some of the loop axes."""
 
     target: Value
     operand: View
@@ -148,7 +148,7 @@ class Reduce:
 
 @dataclass(frozen=True, eq=False)
 class StoreStep:
-    """A part of `target` = operand, at every index of the nest."""
+    """Statement of a loop nest: the window `target` = operand, at every index of the loops."""
 
     target: View
     operand: View
@@ -156,15 +156,15 @@ class StoreStep:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A C++ statement on the memory of whole values.
+    """Statement that computes whole values by a C++ function, such as a matrix product.
 
     Attributes:
-        text: C++ with {0}, {1}, ... for the pointers of targets, then of operands.
+        text: C++ statement with {0}, {1}, ... for the pointers to targets, then to operands.
         targets: values that the statement writes.
-        operands: windows whose first numbers the pointers show.
-        product: rows, inner length and columns of a matrix product.
-        factorises: rows of a matrix that is factorised, or 0.
-        takes: C++ name of the data of which it takes rows.
+        operands: windows that the statement reads; the pointers point to their first elements.
+        product: number of rows, inner length and number of columns of a matrix product; None for other statements.
+        factorises: number of rows of a matrix that is factorised; 0 for other statements.
+        takes: C++ name of the data from which the statement takes rows; "" for other statements.
     """
 
     text: str
@@ -180,10 +180,10 @@ Statement = Compute | Reduce | StoreStep | Call
 
 @dataclass
 class Nest:
-    """Loops over a domain, with statements for each index; or one call.
+    """Nested loops with statements for each index; or a single `Call` without loops.
 
     Attributes:
-        domain: lengths of the loops, none of them 1; None for a call.
+        domain: lengths of the loops, all above 1; None for a call.
         statements: statements in the order of execution.
     """
 
@@ -193,7 +193,7 @@ class Nest:
 
 @dataclass
 class Program:
-    """An update as loop nests. The first nest of each kind is for single numbers that need no others.
+    """An update as two lists of loop nests. The first nest of each list computes scalars from inputs.
 
     Attributes:
         once: nests that run once per call.

@@ -76,7 +76,7 @@ class GaussianTarget:
         return float(0.5 * (square - len(self.mean) + log_determinants))
 
     def _block(self, covariance: np.ndarray) -> np.ndarray:
-        """Return the covariance of the weights that are compared by it."""
+        """Return the block of a covariance for the weights whose covariance is compared."""
         return covariance[self._compared, self._compared]
 
     @cached_property

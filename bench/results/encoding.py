@@ -6,7 +6,7 @@ from lockstep_bench.shared.rows.parquet_with_digest import sealed
 
 
 def parquet_of(table: pa.Table) -> bytes:
-    """Return a table as a Parquet file with a digest, as small and as quickly as its number of rows allows."""
+    """Return a table as the bytes of a Parquet file with a checksum; tables of more than one row are compressed."""
     flat = not any(pa.types.is_nested(field.type) for field in table.schema)
     return sealed(
         table,

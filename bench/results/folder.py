@@ -215,7 +215,7 @@ class Results:
 
 
 def _holds(path: Path, schema: pa.Schema) -> bool:
-    """Return True for a file with rows of that schema. A damaged one counts as missing, and is replaced."""
+    """Return whether a file holds rows of this schema. A damaged file counts as missing and will be replaced."""
     if obstacle(path, folder=False) or not path.exists():
         return False
     refused = read_files([path], schema).refused

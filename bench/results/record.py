@@ -280,10 +280,10 @@ class CellResult(Record):
 
     @cached_property
     def files(self) -> Mapping[str, bytes]:
-        """Parquet files of the tables, by their names, and last that of the row, "cells".
+        """Parquet files of the tables, by their names; the last, "cells", holds the row.
 
-        A process that has finished a cell makes them, so that the one that stores the cells of many has less to do. A
-        changed copy of the result makes its own.
+        They are encoded once, in the process that finished the cell, to relieve the process that stores all results.
+        A changed copy of the result is encoded again.
         """
         tables = {name: parquet_of(table) for name, table in self.tables.items()}
         return {**tables, "cells": parquet_of(self.to_table())}

@@ -193,7 +193,7 @@ def _numbers(numbers: Numbers) -> Column:
 
 
 def _without(missing: pd.Series, column: Column) -> Column:
-    """Return a column whose numbers are missing where they are among those that stand for missing values."""
+    """Return the column with numbers that stand for missing values replaced by missing values."""
     is_number = column.kind == "number" and column.cells.dtype != bool
     return replace(column, cells=column.cells.mask(column.cells.isin(missing))) if is_number else column
 

@@ -163,7 +163,7 @@ def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: 
 
 
 def _chunks(response: "Response") -> Iterator[bytes]:
-    """Yield the body as it arrives; `Response.iter_content` would wait for whole chunks of a server that drips."""
+    """Yield the body as it arrives; `Response.iter_content` would wait for whole chunks from a slow server."""
     import requests
     from urllib3.exceptions import ProtocolError, ReadTimeoutError
 

@@ -79,7 +79,7 @@ def _extract(stream: Any, wanted: dict[str, File], into: Path) -> None:  # `Any`
 
 
 class _Bounded:
-    """A stream of which no more than some bytes can be read."""
+    """A stream from which at most a given number of bytes can be read."""
 
     def __init__(self, stream: gzip.GzipFile, most: int):
         self._stream, self._left = stream, most

@@ -1,4 +1,4 @@
-"""Base of data sets that define a known distribution, of which an estimator sees a stream of vectors."""
+"""Base class of data sets for estimators that fit a Gaussian to a stream of vectors with a known distribution."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Facts that `python -m datasets audit` computed, kept in `audited.tsv`, and the rule that flags whole sets by them."""
+"""Stored facts about data sets (`audited.tsv`, from `python -m datasets audit`), and the rule that excludes data sets.
+
+A data set that is flagged by this rule is excluded from rankings.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -16,22 +19,22 @@ HEADINGS = (
 
 
 class Facts(NamedTuple):
-    """Facts about the rows and the splits of a regression. Rows are equal if all inputs and the target are.
+    """Facts about the rows and splits of a regression data set. Rows are equal if all inputs and the target are equal.
 
     Attributes:
-        dataset: name of the set.
-        data_sha256: digest of the values that the facts are about (`Dataset.data_sha256`).
+        dataset: name of the data set.
+        data_sha256: SHA-256 of the data set's values (`Dataset.data_sha256`).
         rows: number of rows.
         inputs: number of inputs.
-        repeated: percentage of rows with an equal row elsewhere.
-        copies: percentage of test rows with an equal training row, mean over splits.
-        most_copies: the same on the split that has the most.
-        other_target: percentage of test rows whose inputs are in the training part, but only with other targets; mean
-            over splits.
+        repeated: percentage of rows that are equal to another row.
+        copies: percentage of test rows that are equal to a training row, mean over splits.
+        most_copies: percentage of test rows that are equal to a training row, on the split with the highest percentage.
+        other_target: percentage of test rows whose inputs are equal to those of a training row, but whose target is
+            not; mean over splits.
         targets: number of distinct targets.
         constant: number of constant inputs.
         equal: number of pairs of equal inputs, constant ones included.
-        linear_r2: share of the targets' variance that a linear regression explains, fitted to and scored on all rows.
+        linear_r2: R^2 of a linear regression that is fitted to and scored on all rows.
         target_sd: standard deviation of the targets.
     """
 
@@ -51,10 +54,10 @@ class Facts(NamedTuple):
 
 
 def flag(facts: Facts) -> str:
-    """Return why no split of a set is ranked; "" for a set that is.
+    """Return why a data set is excluded from rankings; "" if it is not excluded.
 
-    A set is flagged if it has fewer than `FEWEST_ROWS` rows, or if more than `MOST_COPIES` percent of the test rows of
-    a split have an equal training row.
+    A data set is excluded if it has fewer than `FEWEST_ROWS` rows, or if on some split more than `MOST_COPIES` percent
+    of the test rows are equal to a training row.
     """
     if facts.rows < FEWEST_ROWS:
         return f"fewer than {FEWEST_ROWS} rows in the set"
@@ -64,7 +67,7 @@ def flag(facts: Facts) -> str:
 
 
 def in_words(facts: Facts) -> list[str]:
-    """Return the facts as printed, one for each of `HEADINGS`."""
+    """Return the facts as texts for a table, one for each of `HEADINGS`."""
     copies = f"{facts.copies:.1f} (at most {facts.most_copies:.1f})" if facts.most_copies else "0"
     percentages = (f"{facts.repeated:.1f}", copies, f"{facts.other_target:.1f}")
     counts = (facts.targets, facts.constant, facts.equal)
@@ -78,7 +81,7 @@ def in_words(facts: Facts) -> list[str]:
 
 
 def to_lines(table: list[Facts]) -> list[str]:
-    """Return the lines of `audited.tsv`, with a heading; percentages and R2 have four digits after the point."""
+    """Return the lines of the file `audited.tsv`, the header first; percentages and R^2 have four decimals."""
     rows = [[f"{value:.4f}" if type(value) is float else str(value) for value in facts[:-1]] for facts in table]
     sds = [f"{facts.target_sd:.6g}" for facts in table]
     return ["\t".join(Facts._fields), *("\t".join([*row, sd]) for row, sd in zip(rows, sds, strict=True))]
@@ -86,7 +89,7 @@ def to_lines(table: list[Facts]) -> list[str]:
 
 @cache
 def kept() -> dict[str, Facts]:
-    """Return the facts in `audited.tsv`, by set."""
+    """Return the facts that `audited.tsv` stores, by data set."""
     lines = Path(__file__).with_name("audited.tsv").read_text(encoding="utf-8").splitlines()[1:]
     kinds = Facts.__annotations__.values()
     rows = [Facts(*(kind(text) for kind, text in zip(kinds, line.split("\t"), strict=True))) for line in lines]

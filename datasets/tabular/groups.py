@@ -1,4 +1,4 @@
-"""Groups of equal rows, and splits that keep each group on one side."""
+"""Groups of equal rows, and splits that put all rows of a group into the same part, training or test."""
 
 from collections.abc import Sequence
 
@@ -8,19 +8,22 @@ from lockstep_bench.datasets.records import Split
 
 
 def group_numbers(rows: np.ndarray) -> np.ndarray:
-    """Return the number of each row's group, (N,): equal rows of `rows` (N, P) share one, counted by first row."""
+    """Return the group number of each row of `rows` (N, P), (N,). Equal rows form a group.
+
+    Groups are numbered in the order of their first rows.
+    """
     numbers: dict[bytes, int] = {}
     values = np.ascontiguousarray(rows + 0.0)  # makes -0.0 equal to 0.0
     return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in values])
 
 
 def grouped_splits(groups: np.ndarray, published: Sequence[Split]) -> tuple[Split, ...]:
-    """Return splits in which no row of a test part is in the group of a training row.
+    """Return splits in which no test row belongs to the group of a training row.
 
-    As in the published splits, every row is in the test part of exactly one split. Groups are placed whole, the largest
-    first, and by their first row among groups of one size: each goes to the test part that lacks the most rows of its
-    published number, and to the first of several such parts. Rows that are alone in their group come last, and stay in
-    their published test part as long as that lacks rows.
+    As in the published splits, every row is a test row in exactly one split. Groups are assigned to test parts as a
+    whole, the largest group first, and groups of equal size in the order of their first rows. Each group goes to the
+    test part that lacks the most rows of its published size (the first of several). Rows that form a group alone are
+    assigned last. They stay in their published test part as long as it lacks rows.
 
     Args:
         groups: (N,), number of each row's group.

@@ -1,17 +1,17 @@
-"""The 36 regression sets of the Gaussian-process literature, with their ten published 90/10 splits.
+"""The 36 regression data sets of the Gaussian-process literature, with their ten published 90/10 splits.
 
-The files are those of github.com/treforevans/uci_datasets at one commit; `uci_gp.tsv` pins their sizes and digests. Per
-set, `data.csv.gz` has the inputs and, in its last column, the target; column k of `test_mask.csv.gz` is 1 for the test
-rows of split k. Each row is in one test part. All columns were centred by the mean of all rows, test rows included, and
-rounded to five digits.
+The files are those of github.com/treforevans/uci_datasets at one commit; `uci_gp.tsv` lists their sizes and checksums.
+For each data set, `data.csv.gz` has the inputs and, in its last column, the target. Column k of `test_mask.csv.gz` is 1
+for the test rows of split k. Each row is a test row in one split. The publisher centred all columns by the mean of all
+rows, test rows included, and rounded them to five digits.
 
-The digests of 3droad, buzz, houseelectric, slice and of song's mask are those in Git LFS pointers of an earlier commit
-(d5061ad): its pointers of gas, keggundirected, kin40k, pol and protein, and of bike's mask, name the files of today.
-Song's table was cut into two files later, and nobody has published their digests (`datasets.learned`).
+The checksums of 3droad, buzz, houseelectric, slice and of song's mask come from Git LFS pointers of an earlier commit
+(d5061ad). For gas, keggundirected, kin40k, pol, protein and bike's mask, the pointers of that commit agree with the
+present files. Song's table was cut into two files later, for which no checksums are published (`datasets.learned`).
 
-`gp-NAME-grouped` has the rows of `gp-NAME` in splits without copies of training rows in a test part
-(`groups.grouped_splits`). There is one of each set where more than `audited.REPAIRED_FROM` percent of the test rows of
-a split are copies. Of the two, only one is ranked: the published one, unless `audited.flag` flags it.
+The data set `gp-NAME-grouped` has the rows of `gp-NAME` in splits without copies of training rows among the test rows
+(`groups.grouped_splits`). It exists if on some published split more than `audited.REPAIRED_FROM` percent of the test
+rows are such copies. Only one of the two is ranked: the published one, unless `audited.flag` excludes it.
 """
 
 import gzip
@@ -39,13 +39,13 @@ ID = "Input 0 is a running number of the row or of its subject, not a measuremen
 
 
 class Published(NamedTuple):
-    """A set of the repository.
+    """A data set of the repository.
 
     Attributes:
-        name: folder in the repository.
+        name: name of its folder in the repository.
         title: display name.
-        n_rows: N.
-        n_features: P.
+        n_rows: N, number of rows.
+        n_features: P, number of features.
         origin: who collected the data.
         notes: facts that a reader of the results must know.
     """
@@ -257,11 +257,11 @@ SETS = (
 
 
 def read(name: str, grouped: bool, contents: Mapping[str, bytes]) -> Arrays:
-    """Return x (N, P), y (N,) and the splits of a set.
+    """Return x (N, P), y (N,) and the splits of a data set.
 
     Args:
-        name: folder of the set in the repository.
-        grouped: whether equal rows stay on one side of each split (`grouped_splits`).
+        name: folder of the data set in the repository.
+        grouped: whether to use splits that keep equal rows together (`grouped_splits`).
         contents: verified contents of the files.
     """
     tables = [_table(content) for path, content in sorted(contents.items()) if not path.endswith(MASK)]
@@ -272,7 +272,7 @@ def read(name: str, grouped: bool, contents: Mapping[str, bytes]) -> Arrays:
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the descriptions of the sets, in the order of their rows, each before its repaired version."""
+    """Return the descriptions of the data sets in the order of `SETS`, each followed by its grouped version, if any."""
     return tuple(source for published in SETS for source in _with_repaired(_source(published)))
 
 
@@ -302,13 +302,13 @@ def _source(published: Published) -> Source:
 
 
 def listing(folder: Path) -> tuple[File, ...]:
-    """Return the files of song; those without a published digest have what the first download has taught."""
+    """Return the files of the data set song; two of them have the checksums of their first download."""
     tables = (File(f"song/{name}", None) for name in (DATA, REST))
     return (*_files()["song"], *(learned.pinned(file, FOLDER) for file in tables))
 
 
 def _with_repaired(source: Source) -> tuple[Source, ...]:
-    """Return a set and, where too many test rows are copies of training rows, its repaired version."""
+    """Return a data set and, if too many test rows are copies of training rows, its grouped version."""
     facts = audited.kept().get(source.name)
     if facts is None or facts.most_copies <= audited.REPAIRED_FROM:
         return (source,)

@@ -94,7 +94,7 @@ def compared(cells: "pd.DataFrame", asked: Asked) -> "dict[str, Ranking]":
 
 
 def _kept(every: "list[Combination]", asked: Asked) -> list[tuple[str, str]]:
-    """Return the combinations of the other factors to keep whatever splits they cost; none where none were named."""
+    """Return the combinations of the other factors that the user named, which are kept even if splits are lost."""
     from lockstep_bench.leaderboards.stats.factors import FACTORS, others_of
 
     named = [names for factor, names in zip(FACTORS, asked.levels, strict=True) if factor != asked.factor]
@@ -102,7 +102,7 @@ def _kept(every: "list[Combination]", asked: Asked) -> list[tuple[str, str]]:
 
 
 def _design(cells: "pd.DataFrame", asked: Asked) -> "Design":
-    """Return the design of the preset: that with its own rows, or else the only one of its variants."""
+    """Return the factorial design of the preset: the one with results of the preset itself, or else the only one."""
     from lockstep_bench.leaderboards.stats.factors import designs
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults
 

@@ -251,14 +251,14 @@ def _unsteady(pairs: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
 
 
 def _same_code(pairs: pd.DataFrame) -> pd.Series:
-    """Return True for each pair whose cells have the same code: by identity, or by commit where one has none."""
+    """Return for each pair of cells whether their code is the same: by its hash, or by commit if one has no hash."""
     identified = pairs["code_identity"].notna() & pairs["code_identity_new"].notna()
     clean = pairs["code_dirty"].eq(False) & pairs["code_dirty_new"].eq(False)
     return _equal(pairs, "code_identity").where(identified, clean & _equal(pairs, "code_revision"))
 
 
 def _equal(pairs: pd.DataFrame, name: str) -> pd.Series:
-    """Return True for each pair whose cells have the same value of a column; two nulls are the same."""
+    """Return for each pair of cells whether the values of a column are equal; two nulls count as equal."""
     old, new = pairs[name], pairs[f"{name}_new"]
     return (old == new) | (old.isna() & new.isna())
 

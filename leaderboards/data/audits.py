@@ -1,4 +1,4 @@
-"""Facts about data sets that `python -m datasets audit` computed, from the table that the project keeps."""
+"""Audited data sets: facts that `python -m datasets audit` computed, from the table stored in the repository."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 class Audited(NamedTuple):
-    """A data set with its facts.
+    """An audited data set.
 
     Attributes:
-        facts: the facts.
-        suite: suite that runs the set.
-        flag: why none of its splits is ranked; "" for a set that is.
-        notes: what a reader of the results must know.
-        rows_of: the set with the same rows in other splits; "" for none.
+        facts: facts such as the percentage of test rows that copy training rows.
+        suite: name of the suite that contains the data set.
+        flag: reason why the data set is excluded from rankings; "" if it is not excluded.
+        notes: sentences that a reader of the results must know.
+        rows_of: name of the data set that has the same rows in other splits; "" if there is none.
     """
 
     facts: "Facts"
@@ -26,7 +26,7 @@ class Audited(NamedTuple):
 
 
 def audited_sets() -> Mapping[str, Audited]:
-    """Return the audited data sets, by name; none on a machine that lacks what `datasets` imports."""
+    """Return the audited data sets, by name; empty if the dependencies of `datasets` are not installed."""
     try:
         from lockstep_bench import datasets
         from lockstep_bench.datasets.tabular.audited import kept

@@ -68,5 +68,5 @@ def read() -> pd.DataFrame:
 
 
 def _incomparable(method: str, metric: str) -> str:
-    """Return why a number is another quantity than those measured here; "" if it is not."""
+    """Return why a published number is a different quantity from ours; "" if the quantity is the same."""
     return NO_METRIC.get(metric) or NO_METHOD.get(method) or (GAUSSIAN if metric in OF_GAUSSIAN else "")

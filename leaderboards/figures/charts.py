@@ -41,7 +41,7 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
         points: one row per method (the index), with columns cost and quality.
         labels: titles of the two axes.
         low_is_good: whether low quality values are good.
-        key: prefix of ids, unique within a page.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
     front = pareto_front(points, low_is_good)
 

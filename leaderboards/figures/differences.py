@@ -62,7 +62,7 @@ def _dots(row: list[Difference], y: float, axis: Axis) -> Iterator[str]:
 
 
 def _beyond(row: list[Difference], y: float, axis: Axis) -> str:
-    """Return the numbers beyond the ends of the axis, as text at its right."""
+    """Return SVG text at the right with the numbers that lie beyond the ends of the axis."""
     beyond = sorted(one.value for one in row if not axis.holds(one.value))
     if not beyond:
         return ""

@@ -22,7 +22,7 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     Args:
         cells: result rows of this data set and preset.
         methods: names of the methods, in the order of the panels.
-        key: prefix of ids, unique within a page.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
     places = np.flatnonzero(cells["status"] == "ok")
     if not len(places):

@@ -53,7 +53,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
 
 
 def _with_ends(values: np.ndarray, last: float = 0.0) -> np.ndarray:
-    """Return values at `POINTS` with those at 0, which is 0, and at 1."""
+    """Return values at `POINTS` with the values at the ends added: 0 at 0, and `last` at 1."""
     return np.concatenate([[0.0], values, [last]])
 
 

@@ -18,7 +18,7 @@ def figures(cells: pd.DataFrame, key: str) -> list[Plot]:
 
     Args:
         cells: result rows of the replication.
-        key: prefix of ids, unique within a page.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
     finished = cells[cells["status"] == "ok"]
     plots = []

@@ -34,7 +34,7 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> 
     Args:
         draw: function that draws on an empty figure.
         size: width and height in inches.
-        key: prefix of ids, unique within a page.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
     with mpl.rc_context(
         {

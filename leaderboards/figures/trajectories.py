@@ -24,7 +24,7 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
         methods: every method of a page, so that each has the same colour and dashes in all its figures.
         title: title of the figure.
         label: title of the vertical axis.
-        key: prefix of ids, unique within a page.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
 
     def draw(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""The checksums file of a published folder, which also tells the files that publishing wrote from all others."""
+"""The checksums file of a published folder, which also identifies the files that publishing wrote."""
 
 import hashlib
 from collections.abc import Iterable

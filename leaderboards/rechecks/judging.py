@@ -91,13 +91,13 @@ def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame, others: Sequence[Row
 
 
 def _alike(row: Row, rows: pd.DataFrame, metric: str) -> pd.Series:
-    """Return the numbers of the same method, data set and protocol on all splits."""
+    """Return the metric on all splits of the same method, data set and protocol."""
     alike = [name for name in CELL if name not in ("split", "seed")]
     return rows.loc[(rows[alike] == [row[name] for name in alike]).all(axis=1), metric].dropna()
 
 
 def _has_spread(values: pd.Series, row: Row) -> bool:
-    """Return whether numbers on several splits say how much one of them varies."""
+    """Return whether the standard deviation over splits can serve as the noise of a single number."""
     return len(values) >= FEWEST_SPLITS and not splits_of(row["dataset"]).along_features
 
 

@@ -153,7 +153,7 @@ def _verdict(claim: Claim, low: float, high: float) -> str:
 
 
 def _one_run(claim: Claim, difference: float, right: float) -> str:
-    """Return the verdict of a single shared split."""
+    """Return the verdict on a claim if there is only a single shared split."""
     reach = 0.0 if claim.relation == "within" else TOLERANCE * abs(right)
     if isnan(reach) or reach == inf:
         reach = 0.0

@@ -221,7 +221,7 @@ class _Pairs:
 
     @cached_property
     def _divisors(self) -> dict[tuple[str, str, str], float]:
-        """Published times of the methods that others are divided by."""
+        """Published times of the methods whose times are the divisors of ratios."""
         return {_place(number): number.value for number in self.published if self._is_divisor(number)}
 
     def _values(self, number: Published, method: str, metric: str) -> tuple[dict[int, float], RunPart | None]:
@@ -253,7 +253,7 @@ def _place(number: Published) -> tuple[str, str, str]:
 
 
 def _why_none(part: RunPart | None, time: bool = False) -> str:
-    """Return why rows have no value to compare."""
+    """Return why the results have no value to compare."""
     if part is None:
         return NOT_RUN
     if part.n_failed == part.n_tried:

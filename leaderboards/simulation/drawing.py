@@ -6,7 +6,7 @@ fitted on the training rows of each split and scored by its mean squared error o
 same expected loss by symmetry, splits share their rows as real splits do, and a fit is one division.
 
 Differences that a scenario asks for are added to the losses. Their unit, "split sd", is the standard deviation over
-splits of a method's loss less the methods' mean loss.
+splits of a method's loss minus the mean loss of all methods.
 """
 
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class Scenario:
         heavy: whether noise has Student's t distribution with 3 degrees of freedom, effects that with 2, and the units
             of the data sets differ (log-normally, with standard deviation 1 of the logarithm).
         failures: probability that a cell has no value.
-        unequal: how much noisier some methods are: noise is added whose standard deviation, half a split sd in the
-            median, is log-normal over methods with this standard deviation of the logarithm.
-        spread: how much larger the effects of some methods are than those of others.
-        wide: share of the methods whose effects are larger by `spread`; None for factors from 1 to `spread`,
-            log-uniformly over methods.
+        unequal: how much methods differ in noise. Each method gets additional noise, whose standard deviation is drawn
+            from a log-normal distribution with median 1/2 and this standard deviation of the logarithm; 0 for none.
+        spread: largest factor by which the effects of a method are multiplied.
+        wide: share of the methods whose effects are multiplied by `spread`; None to draw a factor from 1 to `spread`
+            log-uniformly for each method.
         families: number of families whose methods have equal factors and effects of correlation 0.9; 0 for none.
         scale: factor on all losses of the first data set, relative to those of the others.
     """

@@ -115,7 +115,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
-    """Return the numbers of `Kept` for one leaderboard; NaN where one does not apply."""
+    """Return the fields of `Kept` for one leaderboard; NaN for fields that do not apply."""
     losses, truth, on_datasets = drawn
     means = losses.mean(axis=1)  # NaN for a method that failed on a split
     failed = np.isnan(losses).any(axis=1)
@@ -152,8 +152,8 @@ def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
 def _any_false(verdicts_given: list[str], truth: np.ndarray) -> float:
     """Return 1 if a verdict contradicts the expected losses (M,), otherwise 0.
 
-    "worse" is false of a method that no other surpasses, "best" of one that another equals, "could be best" of one that
-    surpasses no other.
+    "worse" is false for a method if no other is truly better, "best" if another is truly as good, and "could be best"
+    if it is truly better than no other.
     """
     first, last = truth == truth.min(), truth == truth.max()
     alone = first & (first.sum() == 1)
@@ -162,14 +162,14 @@ def _any_false(verdicts_given: list[str], truth: np.ndarray) -> float:
 
 
 def _found(verdicts_given: list[str], truth: np.ndarray) -> float:
-    """Return the share of truly worse methods with the verdict "worse"; NaN without any."""
+    """Return the share of truly worse methods that have the verdict "worse"; NaN if there are none."""
     rivals = truth > truth.min()
     called = np.array([verdict == "worse" for verdict in verdicts_given])
     return float(called[rivals].mean()) if rivals.any() else float("nan")
 
 
 def _coverage(values: np.ndarray, truth: np.ndarray, reference: int, ratio: float) -> float:
-    """Return the share of intervals of differences to a reference that cover; NaN without intervals."""
+    """Return the share of intervals that cover the true difference to a reference; NaN without intervals."""
     covers = []
     for method in range(min(len(truth), MOST_INTERVALS)):
         interval = corrected_mean(values[:, method] - values[:, reference], ratio)

@@ -1,1 +1,4 @@
-"""The site: its pages and templates, and what they are made from. Imports every room but `leaderboards.publishing`."""
+"""The site: its pages and templates, and the results and statistics that they show.
+
+Imports every subpackage of `leaderboards` except `publishing` and `cli`.
+"""

@@ -1,4 +1,4 @@
-"""Addresses of the site: file names and fragments that are safe for any file system and any URL."""
+"""File names of the site's pages, and ids of their elements, which are safe on any file system and in any URL."""
 
 import hashlib
 import re
@@ -44,10 +44,10 @@ def method_page(name: str) -> str:
 
 
 def further_page(page: str, number: int) -> str:
-    """Return the file name of further page `number` of a page, counted from 1."""
+    """Return the file name of continuation page `number` of a page, counted from 1."""
     return f"{page.removesuffix('.html')}~{number}.html"  # a character that no slug has
 
 
 def fragment(*names: str) -> str:
-    """Return the id of the element that these names, in this order, identify."""
+    """Return the id of an HTML element that is identified by names, such as those of a method and a metric."""
     return "~".join(map(slug, names))  # a character that no slug has

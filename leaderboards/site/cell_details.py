@@ -1,4 +1,4 @@
-"""Details of a table's cell: splits, hyper-parameters, provenance, errors and the command that runs it again."""
+"""Details behind a number on a page: splits, hyper-parameters, provenance, errors, and a command to run it again."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ DIGITS = 4  # significant digits of a split's numbers
 
 
 class SplitDetails(NamedTuple):
-    """One row of results, as printed; `flag` says why its split is not ranked, and is empty for most."""
+    """One result row as printed. `flag` is the reason why its split is not ranked, or empty."""
 
     split: int
     flag: str
@@ -53,7 +53,7 @@ class SplitDetails(NamedTuple):
 
 
 class Command(NamedTuple):
-    """The shell command that runs some of the splits again."""
+    """The shell command that runs some of the splits again, and the code revision that they were run with."""
 
     splits: str
     revision: str
@@ -61,19 +61,19 @@ class Command(NamedTuple):
 
 
 class CellDetails(NamedTuple):
-    """The rows of one method on one data set under one preset.
+    """The results of one method on one data set under one preset, as printed.
 
     Attributes:
         method: name of the method.
-        n: number of rows that finished.
-        n_failed: number of rows that did not.
+        n: number of results that finished.
+        n_failed: number of results that did not finish.
         metrics: headings of the metrics in `splits`.
         hparams: headings of the hyper-parameters in `splits`.
-        splits: one entry per row.
-        several_seeds: whether the rows have different seeds.
+        splits: one entry per result.
+        several_seeds: whether the results have different seeds.
         commands: commands that run the splits again.
         facts: provenance, by name.
-        errors: tuples (splits in words, status, text), one for each distinct error.
+        errors: tuples (splits in words, status, error message), one for each distinct error.
     """
 
     method: str
@@ -95,16 +95,16 @@ def cell_details(
     original: str | None = None,
     longer: Iterable[LongerTraining] = (),
 ) -> CellDetails:
-    """Return the details of the rows of one method, data set and preset.
+    """Return the details of the results of one method on one data set under one preset.
 
-    Rows are dictionaries, not frames: a site has hundreds of these, and pandas is slow on small frames.
+    Rows are dictionaries instead of data frames, because pandas is slow on hundreds of small frames.
 
     Args:
-        rows: rows in the order of their splits.
-        names: metrics to show.
-        flagged: splits of the data set that are not ranked, and why.
-        original: protocol of the unmodified preset, where it is known.
-        longer: trainings of these cells for longer.
+        rows: result rows, in the order of their splits.
+        names: names of the metrics to show.
+        flagged: numbers of the splits that are not ranked -> reason.
+        original: protocol of the unmodified preset, as JSON; None if unknown.
+        longer: results of longer training of the same cells.
     """
     names = [name for name in names if any(not isnan(row[name]) for row in rows)]
     chosen = [as_object(row["hparams"]) for row in rows]
@@ -144,7 +144,7 @@ def printed(value: float) -> str:
 
 
 def as_object(text: Any) -> dict[str, Any]:
-    """Return the JSON object in a text; an empty one where the text holds none."""
+    """Return the JSON object in a text; {} if the text is not a JSON object."""
     if not isinstance(text, str):
         return {}
     try:
@@ -229,7 +229,7 @@ def _range(objects: list[dict[str, Any]], name: str) -> str:
 
 
 def _longer(trainings: Iterable[LongerTraining]) -> dict[str, str]:
-    """Return what longer training changed, by how many times as long it was."""
+    """Return texts on the gain of longer training, by the factor of the length."""
     said: dict[str, list[str]] = {}
     for training in trainings:
         scores = (training.nmll, training.nmll_longer, training.validation_nmll, training.validation_nmll_longer)

@@ -1,4 +1,7 @@
-"""Results and statistics that all pages share, computed once."""
+"""Results and statistics that several pages show, each computed once.
+
+A board is the leaderboard of one suite, data set and preset.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -36,7 +39,7 @@ QUICK = "quick"  # the preset whose budgets are too small for conclusions
 
 
 def is_quick(preset: str) -> bool:
-    """Return whether a label is that of the preset `quick`, modified or not."""
+    """Return whether a preset's label belongs to the preset `quick`, modified or not."""
     return original_preset(preset) == QUICK
 
 
@@ -46,12 +49,12 @@ def preset_order(preset: str) -> tuple[bool, str]:
 
 
 class Parts(Mapping[Key, pd.DataFrame]):
-    """The rows of each board. Parts are cut out when they are asked for: all together they would be a second copy.
+    """Mapping from each board to its rows of a data frame. Rows are selected at each access, to save memory.
 
-    The latest part is kept, because a page asks for it several times.
+    Only the latest selection is cached, because a page needs it several times.
 
     Args:
-        rows: columns `BOARD`, and others.
+        rows: the data frame, with the columns `BOARD` and any others.
     """
 
     def __init__(self, rows: pd.DataFrame) -> None:
@@ -87,19 +90,20 @@ def _rows(cells: pd.DataFrame) -> list[Row]:
 
 
 class Site:
-    """Results and the statistics computed from them.
+    """The results that a site shows, and the statistics computed from them.
 
-    Rows that were run for tables of papers are in `replications`, and nowhere else.
+    Results of replications (runs that repeat a table or figure of a paper) are only in `replications` and
+    `replicated`.
 
     Attributes:
-        results: results as they were read, without these rows.
-        cells: cells with labelled presets (`summary.with_labelled_presets`).
+        results: results as they were read, without those of replications.
+        cells: result rows, one per cell, with labelled presets (`summary.with_labelled_presets`).
         splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
-        replications: every table and figure of `shared.papers` beside its rows.
-        replicated: results with only these rows.
+        replications: comparison of every table and figure of `shared.papers` with its results.
+        replicated: results of replications only.
         published: published numbers.
-        sources: sources of published numbers, filled as boards are made.
+        sources: numbered sources of published numbers; boards add to the list when they are made.
     """
 
     def __init__(self, results: Leaderboard):
@@ -117,13 +121,13 @@ class Site:
 
     @cached_property
     def cells_of(self) -> Parts:
-        """Cells of each board."""
+        """Result rows of each board, one per cell."""
         return Parts(self.cells)
 
     def rows_on_board(self, key: Key) -> dict[str, list[Row]]:
-        """Return the cells of a board by method, in the order of their splits and seeds.
+        """Return the result rows of a board as dictionaries, by method, ordered by split and seed.
 
-        They are not kept: all of 100,000 would take 500 MB.
+        They are not cached, because dictionaries of 100,000 rows would take 500 MB.
         """
         by_method: dict[str, list[Row]] = {}
         for row in _rows(self._detailed_of[key]):
@@ -131,7 +135,7 @@ class Site:
         return by_method
 
     def rows_of_method(self, method: str) -> dict[Key, list[Row]]:
-        """Return the cells of a method by board, with the columns `TRAINED`, in the order of their splits and seeds."""
+        """Return the result rows of a method as dictionaries (keys `TRAINED`) by board, ordered by split and seed."""
         by_board: dict[Key, list[Row]] = {}
         for row in _rows(self._trained.iloc[self._places_of_methods[method]]):
             by_board.setdefault((row["suite"], row["dataset"], row["preset"]), []).append(row)
@@ -160,7 +164,7 @@ class Site:
 
     @cached_property
     def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:
-        """Longer trainings by suite, data set, method, preset (without a hash) and protocol hash."""
+        """Results of longer training, by suite, data set, method, preset (without a hash) and protocol hash."""
         by_protocol: dict[tuple[str, ...], list[LongerTraining]] = {}
         for training in longer_trainings(self.results.longer):
             by_protocol.setdefault(training[:5], []).append(training)
@@ -168,20 +172,20 @@ class Site:
 
     @cached_property
     def splits_of(self) -> Parts:
-        """Rows of `splits` by board. A board without a finished cell is not a key."""
+        """Rows of `splits` by board; boards without a finished cell are missing."""
         return Parts(self.splits)
 
     def cells_with(self, suite: str, preset: str) -> pd.DataFrame:
-        """Return the cells of one suite and preset; the latest are kept, because there is a ranking for each metric."""
+        """Return the result rows of one suite and preset. The latest selection is cached for the next metric."""
         if self._latest is None or self._latest[0] != (suite, preset):
             chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
             self._latest = (suite, preset), self.cells if chosen.all() else self.cells[chosen]
         return self._latest[1]
 
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
-        """Return the ranking of all methods on each data set by one metric, computed at the first call.
+        """Return the ranking of all methods by one metric, for each data set; computed at the first call.
 
-        Only rankings by metrics that order methods (`LEADS`) say what further results would decide.
+        How many further results would decide a comparison is computed only for leading metrics (`LEADS`).
         """
         key = suite, preset, name
         if key not in self._rankings:
@@ -190,7 +194,7 @@ class Site:
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
-        """Return the rankings on one board, by those of the metrics that have a direction."""
+        """Return the rankings on one board by each of the given metrics that has a direction."""
         suite, dataset, preset = key
         directed = [name for name in names if metric(name).goal is not None]
         by_metric = {name: self.rankings(suite, preset, name).get(dataset) for name in directed}
@@ -213,7 +217,7 @@ class Site:
 
     @cached_property
     def measured_of(self) -> dict[tuple[str, str, str], list[tuple[str, BoardRow]]]:
-        """Data sets and measured rows of boards, by suite, preset and method."""
+        """Pairs (data set, measured row of its board), by suite, preset and method."""
         measured: dict[tuple[str, str, str], list[tuple[str, BoardRow]]] = {}
         for (suite, dataset, preset), made in self.boards.items():
             for row in made.rows:
@@ -228,12 +232,12 @@ class Site:
 
     @cached_property
     def designs(self) -> list[Design]:
-        """Protocols that differ in network and model of the noise alone (`factors.designs`)."""
+        """Factorial designs: protocols that differ only in the network and the noise model (`factors.designs`)."""
         return designs(self.cells)
 
     @cached_property
     def compared_with_truth(self) -> list[tuple[str, str]]:
-        """Suites and presets in which methods have both a distance from the true posterior and a score."""
+        """Pairs (suite, preset) in which methods have both a distance from the true posterior and a score."""
         both = self.cells["nmll"].notna() & self.cells["total_variation"].notna()
         methods = self.cells[both].groupby(["suite", "preset", "dataset"], observed=True)["method"].nunique()
         enough = methods[methods >= FEWEST_METHODS].index
@@ -256,12 +260,12 @@ class Site:
 
     @cached_property
     def budgeted(self) -> list[BudgetSeries]:
-        """Series of budgets of seconds."""
+        """Series of presets that differ only in their time budget."""
         return series_of(self.cells)
 
     @cached_property
     def audited(self) -> Mapping[str, Audited]:
-        """All audited data sets, by name; none where the site has none of them."""
+        """All audited data sets, by name; empty if the site has results on none of them."""
         audited = audited_sets()
         return audited if any(name in audited for name in self.datasets) else {}
 
@@ -281,7 +285,7 @@ class Site:
         return sorted(self.cells["method"].unique())
 
     def standings(self, suite: str, preset: str, name: str) -> Standings:
-        """Return the standings by one metric, computed at the first call."""
+        """Return the standings of all methods by one metric, computed at the first call."""
         key = suite, preset, name
         if key not in self._standings:
             self._standings[key] = standings_of(self.cells_with(suite, preset), *key, self.rankings(*key))
@@ -289,7 +293,7 @@ class Site:
 
     @cached_property
     def unchecked(self) -> dict[str, str]:
-        """Methods of other packages with a row whose code has not passed `methods check`, and the reason in words."""
+        """Third-party methods with results whose code has not passed `methods check` -> reason in words."""
         outcomes = self.cells[["method", "checked"]].drop_duplicates()
         words = {"not checked": "not checked", "failed": "failed its check"}  # the last that applies is given
         return {
@@ -306,21 +310,21 @@ class Site:
 
     @cached_property
     def originals(self) -> dict[tuple[str, str], str]:
-        """Protocols of presets that were run unmodified, by suite and preset."""
+        """Protocols (JSON) of presets that were run unmodified, by suite and preset."""
         pairs = self.results.cells[["suite", "preset", "protocol"]].drop_duplicates().itertuples(index=False)
         return {(suite, preset): protocol for suite, preset, protocol in pairs}
 
     def original(self, suite: str, preset: str) -> str | None:
-        """Return the unmodified protocol of a preset (a label), if that was run too."""
+        """Return the protocol (JSON) of the original preset of a label; None if that preset was not run."""
         return self.originals.get((suite, original_preset(preset)))
 
     def protocol(self, suite: str, preset: str) -> str:
-        """Return the protocol (JSON) of a preset (a label)."""
+        """Return the protocol (JSON) of the preset with this label."""
         chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
         return str(self.cells.loc[chosen, "protocol"].iloc[0])
 
     def changes(self, suite: str, preset: str) -> str:
-        """Return how a modified preset (a label) differs from the original, if that was run too: "epochs 2000"."""
+        """Return how a modified preset differs from its original, as in "epochs 2000"; "" if that was not run."""
         original = self.original(suite, preset)
         if original is None or not is_changed(preset):
             return ""

@@ -1,4 +1,4 @@
-"""HTML of what pages repeat thousands of times, written in Python: a macro of a template takes ten times as long."""
+"""HTML of table entries, written in Python because a page has thousands and template macros take ten times as long."""
 
 import re
 
@@ -25,17 +25,17 @@ def printed(text: object) -> str:
 
 
 def mark(verdict: str) -> Markup:
-    """Return the sign of a verdict, with its words for those who do not see it; empty for most verdicts."""
+    """Return the sign of a verdict, with hidden words for screen readers; empty for verdicts without a sign."""
     return Markup(MARKS.get(verdict, ""))
 
 
 def sortable(cell: BoardCell) -> Markup:
-    """Return the attribute by which a table is sorted; empty for no number."""
+    """Return the HTML attribute by which readers can sort a table; empty for an entry without a number."""
     return Markup(f' data-value="{cell.amount:.6g}"' if cell.amount == cell.amount else "")  # not NaN
 
 
 def amount(cell: BoardCell) -> Markup:
-    """Return a number with the signs of its remark and its standard error; empty for no number."""
+    """Return a number with the signs of its remark and its standard error; empty for an entry without a number."""
     if not cell.value:
         return Markup("")
     remark = (
@@ -48,7 +48,7 @@ def amount(cell: BoardCell) -> Markup:
 
 
 def nothing(reason: str = "") -> Markup:
-    """Return the place of a number that there is not."""
+    """Return a dash in place of a missing number, with the reason as hidden text for screen readers."""
     hidden = printed(reason or "no value")
     return Markup(f'<span class="hidden">{hidden}</span><span class="se" aria-hidden="true">–</span>')
 
@@ -56,17 +56,16 @@ def nothing(reason: str = "") -> Markup:
 def cell(
     cell: BoardCell, method: str, name: str, link: str, below: str = "", *, hint: bool = True, plain: bool = False
 ) -> Markup:
-    """Return the cell of a table that holds a measured number.
+    """Return the HTML table cell of a measured number.
 
     Args:
-        cell: the number.
+        cell: the entry with the number.
         method: name of the method.
         name: name of the metric.
-        link: address of what is behind the number.
-        below: a second line, as HTML.
-        hint: whether the cell has its tooltip.
-        plain: True to leave out the link, the tooltip and the words of signs, which are most of the bytes of a large
-            table.
+        link: address of the details behind the number.
+        below: HTML of a second line in the cell; "" for none.
+        hint: whether the cell gets its tooltip.
+        plain: True to leave out the link, the tooltip and the hidden words, which take most bytes of a large table.
     """
     kind = cell.verdict.replace(" ", "-")
     if plain:
@@ -82,12 +81,12 @@ def cell(
 
 
 def second(text: str, kind: str = "") -> str:
-    """Return a second line of a cell; empty for no text."""
+    """Return the HTML of a second line in a cell; empty for an empty text."""
     return f'<span class="second{" " + kind if kind else ""}">{printed(text)}</span>' if text else ""
 
 
 def splits(details: CellDetails) -> Markup:
-    """Return the rows of a table of splits."""
+    """Return the HTML rows of the table of splits that belongs to a number."""
     rows = []
     for split in details.splits:
         between = [str(split.seed)] if details.several_seeds else []

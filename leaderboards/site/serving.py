@@ -1,4 +1,4 @@
-"""A local web server for a site, on the loopback address, to look at it before it is published."""
+"""A local web server (on the loopback address) for looking at a site before it is published."""
 
 import html
 import os
@@ -20,15 +20,15 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """Return a server of a folder that only this machine can reach; `serve_forever` starts it.
+    """Return a web server for a folder that only this machine can reach; `serve_forever` starts it.
 
-    Folders are never listed: one without an index.html gives "not found". So does a link that leads out of the site.
-    Requests that name another host, or two, are refused, and so is whatever is neither a file nor a folder. A request
-    has `REQUEST_SECONDS`, from its connection to its last byte.
+    Folders are never listed. A folder without index.html, and a link that leads out of the site, give "not found".
+    Requests are refused if they name another host or two hosts, or a path that is neither a file nor a folder. A
+    request may take `REQUEST_SECONDS`, from its connection to its last byte.
 
     Args:
         site: folder of the site.
-        port: port to listen on; 0 takes a free one, which is then `server_port`.
+        port: port to listen on; 0 for a free port, which is then in the attribute `server_port`.
 
     Raises:
         OSError: The port is taken or not allowed.
@@ -105,7 +105,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return {f"{name}{port}" for name in (LOOPBACK, "localhost")}
 
     def _inside(self) -> bool:
-        """Return True if neither the path nor the index page of a folder leads out of the site, or is a pipe."""
+        """Return whether the path, and the index page of a folder, are inside the site and are no pipes."""
         site, asked = Path(os.path.realpath(self.directory)), self.translate_path(self.path)
         files = (asked, *(os.path.join(asked, name) for name in INDEX_PAGES))
         try:

@@ -1,4 +1,4 @@
-"""Standings of methods in one suite and preset by one metric, over all its data sets."""
+"""Standings: the overall ranking of methods in one suite and preset by one metric, over all data sets."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,12 +14,12 @@ class Standing(NamedTuple):
     """One method's row in a table of standings.
 
     Attributes:
-        place: its row of the ranking over data sets, among one method of each family; None for a variant that another
-            one represents. Every page has a method's mean rank and verdict from here.
-        change: the row with its difference to the reference, on the same splits of the same data sets.
+        place: row of the ranking over data sets, in which one method represents each family of variants; None if
+            another variant represents this one. All pages take mean ranks and verdicts from this row.
+        change: row with the difference to the reference, computed on the same splits of the same data sets.
         representative: the method that represents its family.
-        n_best: number of data sets where it is or could be the best (`verdicts.verdicts`).
-        n_datasets: number of data sets on which it was compared with others.
+        n_best: number of data sets on which the method is or could be the best (`verdicts.verdicts`).
+        n_datasets: number of data sets on which the method was compared with others.
         wins: mean win rate against the other methods.
     """
 
@@ -35,14 +35,14 @@ class Standings(NamedTuple):
     """Standings of all methods by one metric.
 
     Attributes:
-        by_method: standing of each method that was run wherever the families are compared: one of each family, the best
-            mean rank first, then the variants that these represent.
+        by_method: standing of each method that was run on all compared splits: first the method that represents each
+            family, by mean rank, then the other variants.
         families: ranking over data sets of one method of each family.
-        on_datasets: rankings of all methods, by data set.
-        places: each method's rows of these, by method and data set.
-        table: the values that the standings are computed from.
-        tested: whether some method is significantly worse than another one on some data set.
-        wins: win rates of all pairs.
+        on_datasets: ranking of all methods on each data set.
+        places: rows of these rankings, by method and data set.
+        table: values of the metric from which the standings are computed.
+        tested: whether any method is significantly worse than another one on any data set.
+        wins: win rates of all pairs of methods.
     """
 
     by_method: dict[str, Standing]
@@ -55,7 +55,7 @@ class Standings(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Name of the method that differences refer to; "" without one, or without another method."""
+        """Name of the method that differences refer to; "" if there is none, or if it is the only method."""
         return self.families.reference if len(self.by_method) > 1 else ""
 
     @property
@@ -65,26 +65,26 @@ class Standings(NamedTuple):
 
     @property
     def better(self) -> str:
-        """Meaning of the sign of differences to the reference, in words."""
+        """Explanation of the sign of differences to the reference: which sign means better."""
         return "above 0 is better" if self.table.goal == "high" else "below 0 is better"
 
     @property
     def changes(self) -> dict[str, Ranked]:
-        """Rows with the difference to the reference, by method."""
+        """Row with the difference to the reference, for each method."""
         return {method: standing.change for method, standing in self.by_method.items()}
 
     def top(self, n: int) -> list[Ranked]:
-        """Return the first n methods of different families."""
+        """Return the rows of the n best methods, each of a different family."""
         return self.families.rows[:n]
 
 
 def standings_of(
     cells: pd.DataFrame, suite: str, preset: str, metric: str, rankings: Mapping[str, Ranking]
 ) -> Standings:
-    """Return the standings by a metric, which must have a direction in which it is better.
+    """Return the standings of methods by a metric, which must have a direction in which it is better.
 
     Args:
-        cells: cells with labelled presets.
+        cells: result rows with labelled presets (`summary.with_labelled_presets`).
         suite: name of the suite.
         preset: label of the preset.
         metric: name of the metric.

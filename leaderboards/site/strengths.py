@@ -1,4 +1,4 @@
-"""Strengths and weaknesses of a method, as sentences that state the numbers they rest on."""
+"""Sentences on the strengths and weaknesses of a method, with the numbers that they are based on."""
 
 from math import isfinite, isnan
 from typing import NamedTuple
@@ -32,7 +32,7 @@ def measured(
     Args:
         method: name of the method.
         lead: the metric that orders the suite's methods.
-        by_metric: standings by `lead` and, where there are any, by the runtime.
+        by_metric: standings by `lead`, and by runtime if there are any.
         covered: coverage of the method's 90 % intervals, by data set; may be empty.
         statuses: statuses of the method's cells.
     """

@@ -1,4 +1,4 @@
-"""Tuning and training of a cell, from the Optuna studies and diagnostics that are stored beside its row."""
+"""Tuning and training curves of a cell, from the Optuna study and the diagnostics that are stored with its result."""
 
 import os
 import warnings
@@ -19,11 +19,11 @@ FEWEST_TRIALS = 10  # required for a curve or an importance
 
 
 class Tuning(NamedTuple):
-    """Summary of one study.
+    """Summary of one Optuna study.
 
     Attributes:
         best: the best objective so far, after each finished trial; lower is better.
-        importances: importance of each hyper-parameter, adding up to 1; empty where Optuna cannot compute them.
+        importances: importance of each hyper-parameter; they sum to 1. Empty if Optuna cannot compute them.
     """
 
     best: list[float]
@@ -31,10 +31,10 @@ class Tuning(NamedTuple):
 
 
 def tuning(row: Row) -> Tuning | None:
-    """Return the study of a cell.
+    """Return the summary of a cell's study.
 
-    None if the study was not kept or cannot be read, if Optuna is not installed, or if there are fewer than
-    `FEWEST_TRIALS` trials.
+    The result is None if the study is not stored or cannot be read, if Optuna is not installed, or if there are fewer
+    than `FEWEST_TRIALS` trials.
     """
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
@@ -43,9 +43,9 @@ def tuning(row: Row) -> Tuning | None:
 
 
 def training(row: Row) -> dict[str, list[tuple[int, float]]]:
-    """Return the diagnostics that a cell recorded along its final fit: by name, (update, value) for finite values.
+    """Return the diagnostics recorded during a cell's final fit: name -> pairs (update, value), finite values only.
 
-    Empty if the method records none, or if the table cannot be read.
+    The result is {} if the method records none, or if the table cannot be read.
     """
     path = _path(row, "training", "parquet")
     if not os.path.isfile(path):  # reading a pipe would wait for ever

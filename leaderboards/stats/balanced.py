@@ -76,7 +76,7 @@ def _sentences(whole: Paired, part: Paired) -> list[str]:
 
 
 def _extent(tried: pd.Series) -> str:
-    """Return on how many splits and data sets a method was run: "5 of 20 splits, 1 of 4 data sets"."""
+    """Return a text on how many splits and data sets a method was run on: "5 of 20 splits, 1 of 4 data sets"."""
     by_dataset = tried.groupby(level="dataset").any()
     return (
         f"{tried.sum()} of {counted(len(tried), 'split')}, {by_dataset.sum()} of {counted(len(by_dataset), 'data set')}"

@@ -122,10 +122,10 @@ class Comparable(NamedTuple):
         goal: values that are good: "low", "high" or a nominal value.
         reference: method that differences refer to; "" without one.
         notes: sentences on what was left out, and why.
-        placed: methods that get a rank from this comparison. Where methods were run on different splits of a data set,
-            these are the methods with exactly the compared splits; methods with more splits serve as rivals, and get
-            their rank from another comparison, on all their splits.
-        fewer: whether other methods were run on more splits of the data set.
+        placed: methods that get their rank from this comparison. If methods were run on different splits of a data
+            set, these are the methods that were run on the compared splits only. Methods that were run on more splits
+            take part in the tests, but get their rank from a comparison on all their splits.
+        fewer: whether other methods were run on more splits of the data set than this comparison has.
     """
 
     by_dataset: dict[str, SplitScores]
@@ -263,5 +263,5 @@ def comparable_of(
 
 
 def _too_much_shared(board: SplitScores) -> bool:
-    """Return whether more splits than one are worth too few experiments to be tested."""
+    """Return whether several splits are equivalent to too few independent experiments for a test."""
     return len(board.scores) > 1 and effective(len(board.scores), board.ratio) < FEWEST_EXPERIMENTS

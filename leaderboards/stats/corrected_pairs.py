@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     Attributes:
         worse: the row's method is significantly worse than the column's, bool.
         level: level of a single one-sided test at which Holm's method stopped rejecting.
-        differences: mean loss of the row's method less that of the column's.
+        differences: mean loss of the row's method minus mean loss of the column's method.
         spread: standard deviation of the difference over splits.
         n_splits: S, number of splits.
         ratio: r = n_test / n_train.

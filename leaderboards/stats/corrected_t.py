@@ -165,7 +165,7 @@ def _spreads(df: float) -> np.ndarray:
 
 
 def _about_detectable(df: float, alpha: float) -> float:
-    """Return about `detectable_errors`, without quantiles of w: b sqrt(w / df) is taken for normal."""
+    """Return an approximation of `detectable_errors`, in which b sqrt(w / df) is taken as normal."""
     critical = float(scipy.special.stdtrit(df, 1 - alpha))
     return critical + Z_OF_POWER * sqrt(1 + critical**2 / (2 * df))
 

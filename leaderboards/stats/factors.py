@@ -226,7 +226,7 @@ def others_of(factor: str, combination: Combination) -> tuple[str, str]:
 def _balanced(
     table: Crossed, ran: np.ndarray, shared: list[tuple[str, str]], within: Collection[tuple[str, str]]
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Return the combinations, and the places of the splits, on which all levels were run, without a gap.
+    """Return combinations of the other factors, and indices of splits, such that all levels were run on all of them.
 
     Args:
         table: scores of a design.
@@ -247,7 +247,7 @@ def _balanced(
 def _usual_levels(table: Crossed, factor: str) -> list[str]:
     """Return all levels of a factor; of posteriors, those that share most combinations of network and noise.
 
-    At least two share them; of as many combinations those are taken that most posteriors share.
+    At least two posteriors are returned. Among equally many combinations, those that most posteriors share are used.
     """
     levels = table.levels(factor)
     if factor != "posterior":

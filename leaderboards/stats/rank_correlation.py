@@ -1,4 +1,4 @@
-"""Correlation of two metrics over methods: does a method that is better by one have a better score by the other?
+"""Rank correlation of two metrics over methods: are methods that are better by one metric better by the other?
 
 On a data set, it is Kendall's tau-b between the methods' means over splits, or medians of splits along features. A
 positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the
@@ -94,7 +94,7 @@ def rank_correlation(
 
 
 def sentence(found: RankCorrelation, metrics: tuple[str, str]) -> str:
-    """Return the result in words."""
+    """Return a sentence that states the correlation."""
     first, second = (metric(name).title for name in metrics)
     n_datasets = counted(sum(not np.isnan(one.tau) for one in found.by_dataset.values()), "data set")
     interval = f", 95 % interval {found.low:.2f} to {found.high:.2f}" if np.isfinite(found.low) else ""

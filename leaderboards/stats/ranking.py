@@ -208,7 +208,7 @@ class _Places(NamedTuple):
         worse: booleans (M, M), the row's method is significantly worse than the column's.
         probability: probability of being the best (M,).
         detectable: `Ranked.verdict_detectable` (M,).
-        needed: number of data sets or splits that tell the row's method from the column's, by their indices.
+        needed: function of two method indices: the number of data sets or splits that would distinguish the two.
     """
 
     losses: np.ndarray
@@ -317,7 +317,7 @@ def _means(board: SplitScores, boards: Comparable) -> np.ndarray:
 
 
 def _losses(scores: np.ndarray, goal: str | float) -> np.ndarray:
-    """Return `metrics.loss` of each column of scores (S, M) that may have NaN, which stay."""
+    """Return `metrics.loss` of each column of scores (S, M); NaN values stay NaN."""
     if isinstance(goal, str):
         return np.ascontiguousarray(scores if goal == "low" else -scores)
     columns = []
@@ -330,7 +330,7 @@ def _losses(scores: np.ndarray, goal: str | float) -> np.ndarray:
 
 
 def _differences(board: SplitScores, boards: Comparable) -> list[Mean]:
-    """Return each method's mean difference of losses to the reference; of their logarithms for ratios."""
+    """Return each method's mean difference of losses to the reference; of log losses for metrics compared by ratio."""
     values, reference = np.ascontiguousarray(board.scores.T), board.reference
     compared = ~np.isnan(values).any(axis=1) & (not np.isnan(reference).any())
     compared &= np.array(boards.methods) != boards.reference

@@ -1,4 +1,4 @@
-"""Ranks of losses, and the range of normal variables that ranks many methods."""
+"""Ranks of losses, and quantiles of the range of normal variables (the studentized range)."""
 
 from functools import lru_cache
 

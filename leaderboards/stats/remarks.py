@@ -123,7 +123,7 @@ def _earlier(cells: pd.DataFrame) -> set[tuple[str, ...]]:
 
 
 def _of_other_code(cells: pd.DataFrame) -> pd.Series:
-    """Return which rows have another `code_identity` than the newest on their board, and no recheck vouches for them.
+    """Return which rows have another `code_identity` than the newest row of their board, and no successful recheck.
 
     The part of an identity that all methods share is compared over the board, the rest over the rows of the method.
     """

@@ -1,7 +1,7 @@
-"""Order of methods on a published set and on its repaired version, which has the same rows in other splits.
+"""Comparison of the order of methods on a published data set and on its repaired version (same rows, other splits).
 
-Both are described, not tested: means over splits of two sets of test rows say nothing about chance. Flagged splits
-count here.
+The comparison is descriptive, without a test: the two versions have different test rows, so that their means over
+splits cannot be compared by a paired test. Splits that are excluded from rankings are included.
 """
 
 from typing import NamedTuple
@@ -16,10 +16,10 @@ METRIC = "nmll"
 
 
 class Places(NamedTuple):
-    """A method on both versions of a set; ranks are by the mean over splits, from 1.
+    """Scores and ranks of one method on both versions of a data set; ranks are by the mean over splits, from 1.
 
     Attributes:
-        method: name.
+        method: name of the method.
         published: mean NMLL on the published splits.
         repaired: mean NMLL on the repaired splits.
         rank_published: rank on the published splits.
@@ -34,17 +34,17 @@ class Places(NamedTuple):
 
 
 class Repair(NamedTuple):
-    """Methods on both versions of a set.
+    """The order of methods on both versions of a data set.
 
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
-        published: name of the published set.
-        repaired: name of the repaired set.
+        published: name of the published data set.
+        repaired: name of the repaired data set.
         n_published: number of published splits that were run.
         n_repaired: number of repaired splits that were run.
-        places: methods that finished on all of these splits, in the order of their ranks on the repaired ones.
-        swapped: number of pairs of these methods in another order.
+        places: methods that finished on all these splits, in the order of their ranks on the repaired splits.
+        swapped: number of pairs of methods whose order differs between the two versions.
     """
 
     suite: str
@@ -63,10 +63,10 @@ class Repair(NamedTuple):
 
 
 def repairs(cells: pd.DataFrame) -> list[Repair]:
-    """Return all pairs of a published and a repaired set in which two methods or more finished on all splits.
+    """Return the comparison for each published data set with a repaired version, if two methods finished on both.
 
     Args:
-        cells: cells with labelled presets.
+        cells: result rows with labelled presets (`summary.with_labelled_presets`).
     """
     found = []
     for (suite, preset), rows in cells.groupby(["suite", "preset"], observed=True):

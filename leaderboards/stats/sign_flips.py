@@ -167,7 +167,7 @@ def _flips(n_datasets: int) -> np.ndarray:
 
 
 def _shifts(differences: np.ndarray, target: float) -> np.ndarray:
-    """Return the constants (P,) that give the differences of each pair, less their mean, the value `target` of u."""
+    """Return the constants (P,) that, added to each pair's centred differences, give the statistic u = `target`."""
     residuals = differences - differences.mean(axis=0)
 
     def reached(shifts: np.ndarray) -> np.ndarray:

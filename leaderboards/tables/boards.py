@@ -265,7 +265,7 @@ def _with_intervals(cells: dict[str, BoardCell]) -> dict[str, BoardCell]:
 
 
 def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:
-    """Return a method's cell of one metric; it has no place where the method is not ranked."""
+    """Return a method's cell of one metric; `place` is None if the method is not ranked."""
     if values.n == 0:
         return BoardCell()
     decimals = decimals_for(values.mean, values.stderr)
@@ -370,7 +370,7 @@ def _signed(distance: float) -> str:
 
 
 def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources) -> str:
-    """Return a sentence on published numbers that are another quantity or of another protocol than the measured."""
+    """Return a sentence on published numbers of another quantity, or of another protocol, than the measured ones."""
     by_reason: dict[str, set[int]] = {}
     for row in records(published[published["statistic"] == "mean"], Published):
         ours = means.get((row.method, row.metric))

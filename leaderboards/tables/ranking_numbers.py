@@ -39,7 +39,10 @@ def rounded(size: float) -> str:
 
 
 def needed(count: float) -> str:
-    """Return how many data sets or splits are needed, as text; "none" if no number suffices, "" if unknown."""
+    """Return as text how many data sets or splits would make a comparison significant.
+
+    The result is "none" if no number suffices, and "" if the number is unknown.
+    """
     return "" if isnan(count) else "none" if isinf(count) else f"{count:,.0f}"
 
 

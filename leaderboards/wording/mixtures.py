@@ -83,7 +83,7 @@ def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
-    """Return which codes stand side by side; a recheck that agreed vouches for its rows (`data.rechecks`)."""
+    """Return notes on boards with results of different code; rows with a successful recheck do not count."""
     if "rechecked" in cells:
         cells = cells[cells["rechecked"].isna()]
     if len(cells[["code_revision", "code_dirty"]].drop_duplicates()) < 2:

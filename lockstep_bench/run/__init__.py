@@ -1,6 +1,7 @@
-"""The command `python run_all.py --suite uci`: options, a request, its plan, the work, the report.
+"""The command `python run_all.py`: reads the options, plans the run, runs it, and reports the results.
 
-Modules that train or draw are imported when the request has been checked, so that `--help` and complaints come at once.
+Modules for training and figures are imported only after the options have been checked, so that `--help` and error
+messages appear at once.
 """
 
 import gc
@@ -44,7 +45,7 @@ def main(options: Options) -> None:
 
 
 def _prepare(request: RunRequest, spare: Spare) -> None:
-    """Print how a user's own table is read, and start the first worker's process, which imports torch meanwhile."""
+    """Print how a user's own table is read, and start the first worker process in advance, which imports torch."""
     if request.table:
         display.show_table(*request.table)
     gc.set_threshold(MANY_OBJECTS)
@@ -53,10 +54,10 @@ def _prepare(request: RunRequest, spare: Spare) -> None:
 
 
 def resolved_of(request: RunRequest) -> Resolved:
-    """Return the cells of a request, and print what is left out; missing data sets are downloaded, but in a dry run.
+    """Return the cells of a request, and print what is left out. Except in a dry run, missing data are downloaded.
 
     Raises:
-        InvalidRequest: A part of the request cannot be met, or a data set is missing and `--strict` was given.
+        InvalidRequest: The request cannot be met, or a data set is missing and `--strict` was given.
     """
     resolved = resolve(request.requests, request.data_dir, fetch=not request.dry_run)
     display.show_missing(resolved.missing)
@@ -67,12 +68,12 @@ def resolved_of(request: RunRequest) -> Resolved:
 
 
 def run(request: RunRequest, resolved: Resolved, spare: Spare) -> int:
-    """Plan a request, do its work and report it; return the exit code. A dry run ends with the plan.
+    """Plan and run a request, report the results, and return the exit code. A dry run ends after the plan.
 
     Args:
-        request: What was asked for.
-        resolved: Its cells.
-        spare: A process that may wait for the first worker.
+        request: The request.
+        resolved: The cells of the request.
+        spare: Holder of a worker process that may have been started in advance.
     """
     from lockstep_bench.bench.execution.scheduler import LocalBackend
     from lockstep_bench.bench.results.folder import Results

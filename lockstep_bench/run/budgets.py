@@ -1,4 +1,4 @@
-"""Cells under budgets of seconds, with the trials and minibatches of each method on each data set."""
+"""The option `--budget-seconds`: chooses numbers of trials and minibatches that fit a time budget for each method."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -33,13 +33,14 @@ LIMIT_SECONDS = 600  # of one measurement; a slower method is not tuned, and har
 
 
 def with_budgets(request: RunRequest, resolved: Resolved, results: Results) -> Resolved:
-    """Return the cells once for each budget, with the trials and minibatches that it pays for.
+    """Return the cells of a request under each of its time budgets, with numbers of trials and minibatches that fit.
 
-    Rows of the results folder say what an earlier run has found. The rest is measured, but in a dry run. A method that
-    cannot be measured gets the least, and a note.
+    The numbers are taken from earlier results in the folder. Where there are none, the speed of the method is measured,
+    except in a dry run. A method that cannot be measured is not tuned and gets the fewest minibatches; a note is
+    printed. Without budgets, the cells are returned unchanged.
 
     Raises:
-        InvalidRequest: The suite trains no networks on vectors, or the folder has results of a newer version.
+        InvalidRequest: The suite does not train on tables, or the folder has results of a newer version.
     """
     if not request.budgets:
         return resolved
@@ -85,7 +86,7 @@ def _spending(cell: Cell, budget: int, rates: dict[tuple[str, str, str], Rates])
 
 
 def _measure(request: RunRequest, cells: Sequence[Cell]) -> dict[tuple[str, str, str], Rates]:
-    """Return the speeds of methods on data sets, measured in processes like those that train; none where one fails."""
+    """Return the measured speeds of methods on data sets; pairs whose measurement fails are missing."""
     found: dict[tuple[str, str, str], Rates] = {}
     if not cells:
         return found

@@ -1,4 +1,4 @@
-"""Options in groups: a frozen dataclass for each, whose fields become the options of a command."""
+"""Groups of command-line options: each group is a frozen dataclass whose fields are the options."""
 
 import inspect
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Command = Callable[..., None]
 
 
 def grouped(groups: type) -> Callable[[Callable[[Any], None]], Command]:
-    """Return a decorator that gives a command the options of all groups.
+    """Return a decorator that gives a command the options of several groups.
 
     Args:
         groups: A dataclass whose fields are the groups, each a dataclass with a class attribute `title`, under which

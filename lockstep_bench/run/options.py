@@ -1,4 +1,4 @@
-"""The options of `python run_all.py`, declared once, in the groups that `--help` shows."""
+"""The command-line options of `python run_all.py`, in the groups that `--help` shows."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The plan of a request: its cells, those that are left to run, and the notes that a person should read first."""
+"""The plan of a run: its cells, those that are not finished yet, and notes that the user should read first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,15 +21,15 @@ from lockstep_bench.run.request import RunRequest
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A request with its cells.
+    """The plan of a run.
 
     Attributes:
-        request: What was asked for.
-        resolved: Its cells, and what is left out of it.
+        request: The user's request.
+        resolved: The cells of the request, and what is left out of it.
         results: The results folder.
-        todo: The cells that are not finished, most work first.
-        renamed: Invalid files of the folder, under the names that they have now, with the reasons.
-        notes: On earlier rows, noise ranges and flagged splits.
+        todo: The cells that are not finished yet, those with most work first.
+        renamed: New paths of invalid files in the folder, which were renamed, with the reasons.
+        notes: Notes on earlier results, search ranges of the noise precision, and flagged splits.
     """
 
     request: RunRequest
@@ -41,15 +41,15 @@ class RunPlan:
 
     @cached_property
     def surroundings(self) -> Surroundings:
-        """The devices of this machine, as they are when they are first asked for."""
+        """The devices of this machine, with their free memory at the first use of this property."""
         return surroundings(self.request.devices)
 
 
 def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPlan:
-    """Return the plan of a request. Invalid files of its results folder are renamed, but in a dry run.
+    """Return the plan of a request. Except in a dry run, invalid files in the results folder are renamed.
 
     Raises:
-        InvalidRequest: The folder has results of a newer version, or something is in the place of a result.
+        InvalidRequest: The folder has results of a newer version, or a link or folder is in the place of a result file.
     """
     wanted = resolved.cells
     notes = [*notes_on_noise_ranges(wanted, request.data_dir), *notes_on_flagged(wanted)]
@@ -65,9 +65,9 @@ def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPla
 
 @contextmanager
 def backend_and_workload(plan: RunPlan) -> Iterator[tuple[Backend | None, Workload]]:
-    """Yield the cluster that does the work, or None for this machine, and the jobs in their order.
+    """Yield the cluster that runs the jobs, or None for this machine, and the jobs and workers.
 
-    In a dry run, and where a GPU's memory has to be known, methods are tried for seconds.
+    In a dry run and for runs on a GPU, the time and memory of methods are measured by short trainings first.
     """
     request, todo = plan.request, plan.todo
     with backend_of(request.cluster if todo else None, todo, fetch=not request.dry_run) as backend:

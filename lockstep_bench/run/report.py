@@ -1,4 +1,4 @@
-"""Messages of a run: the plan, the forecast of a dry run, the closing tables, and the exit code."""
+"""Printed reports of a run: the plan, the time estimate of a dry run, and the final tables with the exit code."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from lockstep_bench.shared.rows.reader import read_longer
 
 
 def show_plan(plan: RunPlan, load: Workload) -> None:
-    """Print what is wrong with the results folder, notes, and what is about to run."""
+    """Print the plan: problems of the results folder, notes, and the cells that are about to run."""
     resolved, results = plan.resolved, plan.results
     if not (plan.request.dry_run or plan.request.fresh):
         display.show_invalid(plan.renamed)
@@ -28,14 +28,14 @@ def show_plan(plan: RunPlan, load: Workload) -> None:
 
 
 def show_forecast(plan: RunPlan, load: Workload) -> None:
-    """Print how long the plan may take, and what would be trained for longer."""
+    """Print the estimated time of the plan, and the cells that `--longer` would train again."""
     forecast.show(display.out, load)
     if factor := plan.request.longer:
         display.show_longer(longer_training.planned(plan.results, plan.resolved.cells, factor), factor)
 
 
 def report(plan: RunPlan, work: Work) -> int:
-    """Build the page, print the closing tables, and return the exit code."""
+    """Build the result pages, print the final tables, and return the exit code."""
     request, resolved, results = plan.request, plan.resolved, plan.results
     if request.longer:
         display.show_gains(_gains(plan, request.longer), work.not_longer)
@@ -52,7 +52,7 @@ def report(plan: RunPlan, work: Work) -> int:
 
 
 def _gains(plan: RunPlan, factor: int) -> Sequence[LongerTraining]:
-    """Return the longer trainings of the plan's cells that the results folder has."""
+    """Return the results of longer training in the results folder that belong to the plan's cells."""
     keys = {cell.key for cell in longer_training.sampled(plan.results, plan.resolved.cells)}
     every = longer_trainings(read_longer(plan.results.out).table.to_pandas())
     return [pair for pair in every if pair.key in keys and pair.factor == factor]

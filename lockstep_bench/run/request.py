@@ -1,4 +1,4 @@
-"""Turns the options of a command line into one frozen request, and checks it as far as is possible without work."""
+"""Conversion of command-line options to one frozen request, with all checks that need neither data nor methods."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -32,24 +32,24 @@ DECIDED = {"trials", "sampler", "epochs", "max_minibatches", "max_updates", "bud
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Everything that a command line asks for.
+    """The user's request: the values of all command-line options after the first checks.
 
     Attributes:
-        requests: What is run: one request, or several for tables of papers.
-        budgets: Seconds for each split, every one a protocol; none for the protocol's own trials and minibatches.
-        names: The data sets that were named; none for all.
+        requests: What to run: one request, or several if tables or figures of papers are replicated.
+        budgets: Time budgets in seconds for each split; empty to use the protocol's numbers of trials and epochs.
+        names: Names of the requested data sets; empty for all.
         table: The user's own table, with warnings about it; None without one.
-        out, html: Folders of the results and of the page.
+        out, html: Folders of the results and of the result pages.
         data_dir: The data folder; None for the default.
         cluster: Address and certificates of a Dask cluster; None for this machine.
-        devices: This machine's devices, as torch names them.
-        workers: Processes on each device; None for as many as fit.
-        timeout: Seconds that a cell may take; None for any number.
-        timing: Whether cells are repeated alone for their times.
-        longer: How many times as long cells are trained again; None for not at all.
-        dry_run: Whether the plan is shown, and nothing done.
-        fresh: Whether earlier results are moved aside.
-        strict: Whether a data set that is not available stops the run.
+        devices: Torch's names of the devices on this machine.
+        workers: Number of processes on each device; None for as many as cores and memory allow.
+        timeout: Seconds that a cell may take; None for no limit.
+        timing: Whether some cells are run again alone afterwards, to measure their times.
+        longer: Factor by which some cells are trained longer afterwards; None for no such training.
+        dry_run: Whether the plan is only shown.
+        fresh: Whether earlier results are moved to another folder first.
+        strict: Whether a data set that is not available is an error.
     """
 
     requests: tuple[Request, ...]
@@ -71,12 +71,13 @@ class RunRequest:
 
 
 def request_of(options: Options) -> RunRequest:
-    """Return what options ask for, after a check of each and of those that contradict each other.
+    """Return the request that the options make, after checks of each option and for contradictions between them.
 
-    A user's own table is read, and registered as a data set of this process and its workers.
+    A user's own table is read, and registered as a data set for this process and its workers.
 
     Raises:
-        InvalidRequest: An option cannot be met. What the suite, the data and the methods allow is checked by the plan.
+        InvalidRequest: An option has an invalid value, or options contradict each other. Later steps check whether
+            suite, data and methods fit together.
     """
     where, ways = options.where, options.ways
     html = where.html or where.out / "html"
@@ -121,7 +122,7 @@ def _changes(how: How) -> dict[str, Value]:
 
 
 def _budgets(options: Options, changes: dict[str, Value]) -> tuple[int, ...]:
-    """Return the budgets of seconds; an option that says otherwise is refused."""
+    """Return the budgets of seconds; raise InvalidRequest if other options contradict them."""
     if options.how.budget_seconds is None:
         return ()
     if twice := sorted(changes.keys() & DECIDED):

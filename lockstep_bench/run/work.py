@@ -1,4 +1,4 @@
-"""The work of a plan: its cells, and afterwards the passes over some of them for times or for longer training."""
+"""Execution of a plan: runs its cells, and then repeats some of them for their times or with longer training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from lockstep_bench.run.plan import RunPlan
 
 @dataclass(frozen=True)
 class Work:
-    """Outcome of the work of a plan.
+    """Outcome of the execution of a plan.
 
     Attributes:
         interrupted: Whether Ctrl-C ended it.
-        reproduced: Whether every cell that was repeated for its times gave equal numbers.
-        not_longer: Statuses of the cells that could not be trained for longer.
+        reproduced: Whether every cell that was repeated for its times gave the same numbers as before.
+        not_longer: Status of each cell whose longer training failed.
     """
 
     interrupted: bool = False
@@ -31,7 +31,7 @@ class Work:
 
 
 def run_left(plan: RunPlan, backend: Backend, load: Workload) -> Work:
-    """Run the cells that are left, while pages grow with them."""
+    """Run the unfinished cells, and update the result pages meanwhile."""
     request, results, wanted = plan.request, plan.results, plan.resolved.cells
     if request.fresh and (aside := results.put_aside()):  # not before a cluster can be had
         display.say(f"Old results moved to {aside}")
@@ -52,7 +52,7 @@ def run_left(plan: RunPlan, backend: Backend, load: Workload) -> Work:
 
 
 def run_further(plan: RunPlan, work: Work) -> Work:
-    """Repeat cells for their times, and train cells for longer, where that was asked for."""
+    """Repeat cells for their times (`--timing`), and train cells for longer (`--longer`), if requested."""
     request, results, wanted = plan.request, plan.results, plan.resolved.cells
     common = request.data_dir, request.timeout
     if request.timing and not work.interrupted:

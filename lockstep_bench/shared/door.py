@@ -1,4 +1,4 @@
-r"""Base of all command lines of this project: encoding of their output, and messages about system limits.
+r"""Base class of all command lines of this project: encoding of their output, and messages about system limits.
 
 Characters that the encoding of standard output lacks are printed as escapes, such as \xb1: a terminal, a pipe or
 PYTHONIOENCODING may ask for ASCII. If a command hits a limit of the system, such as the number of open files, a message

@@ -1,4 +1,4 @@
-"""Messages about limits of the system, such as memory or open files, that end a command."""
+"""Error messages for commands that hit a limit of the operating system, such as memory or open files."""
 
 import errno
 import sys

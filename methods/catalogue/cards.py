@@ -91,7 +91,7 @@ def _read(name: str) -> Card:
 
 
 def _facts(module: ast.Module, name: str) -> dict[str, str]:
-    """Return the texts that a class, or its bases in the same module, assign to attributes of `Card`."""
+    """Return the texts that a class, or its bases in the same module, assign to attributes with names of `Card`."""
     classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
     texts: dict[str, str] = {}
     for base in reversed(_lineage(classes, name)):

@@ -89,7 +89,7 @@ def canonical(name: str, values: Mapping[str, Value]) -> str:
 
 @cache
 def _options(constructor: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
-    """Return the types of each argument of a constructor that a text can say."""
+    """Return, for each constructor argument, its allowed types among those that can be written as text."""
     try:
         parameters = _parameters(constructor)
     except (NameError, TypeError, ValueError):  # annotations of a third party that cannot be evaluated

@@ -81,7 +81,7 @@ class BrokenMethod(ImportError):
 
 @cache
 def _targets() -> dict[str, list[EntryPoint]]:
-    """Return the entry points of each name; a name of more than one is refused by `get`."""
+    """Return the entry points of each name; `get` refuses names with more than one."""
     targets = {name: [EntryPoint(name, target, GROUP)] for name, target in BUILT_IN.items()}
     for entry in sorted(entry_points(group=GROUP)):
         targets.setdefault(entry.name, []).append(entry)
@@ -177,7 +177,7 @@ def _require_a_name_of_its_own(name: str) -> None:
 
 
 def _hint(error: BaseException, entry: EntryPoint) -> str:
-    """Return what to do where an adapter cannot be imported for a common reason, else an empty text."""
+    """Return a hint if a method cannot be imported for a common reason, else an empty text."""
     missing = error.name or "" if isinstance(error, ImportError) else ""
     if missing.removeprefix("lockstep_bench.").partition(".")[0] in ("methods", "bench"):
         return "; import what a method needs from `lockstep_bench.methods.api`"

@@ -95,7 +95,7 @@ class ConvNet(Convolutional):
 
 @dataclass(frozen=True)
 class LeNet(Convolutional):
-    """LeNet-5 in its modern form: each map sees all maps before it, and pooling has no weights (LeCun et al. 1998).
+    """LeNet-5 (LeCun et al. 1998) in its modern form: feature maps are fully connected, and pooling has no weights.
 
     The first convolution is padded. Images of 28 x 28 therefore give 61,706 weights, as many as images of 32 x 32 give
     in the original.

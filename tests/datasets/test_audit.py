@@ -15,7 +15,7 @@ def facts_of(x, y, splits):
     return audit(Dataset("made", np.array(x, float), np.array(y, float), splits))
 
 
-def test_facts_are_those_counted_by_hand():
+def test_audited_facts_equal_hand_counts():
     x = [[0, 1, 5], [0, 1, 5], [0, 1, 5], [2, 3, 5], [4, 5, 5], [6, 7, 5]]
     y = [1, 1, 2, 3, 4, 4]
     splits = [Split([0, 3, 4, 5], [1, 2]), Split([0, 1, 2], [3, 4, 5])]
@@ -34,7 +34,7 @@ def test_equal_inputs_are_counted_in_pairs():
     assert (facts.constant, facts.equal) == (2, 3 + 1)
 
 
-def test_linear_r2_is_that_of_scikit_learn():
+def test_linear_r2_equals_scikit_learns():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(50, 4)) * [1e-6, 1, 1e6, 0] + 3
     x = np.column_stack([x, x[:, 1]])
@@ -52,12 +52,12 @@ def test_linear_r2_is_that_of_scikit_learn():
         ({"copies": 90.0, "most_copies": 25.0}, ""),
     ],
 )
-def test_sets_are_flagged_by_the_rule(changes, reason):
+def test_small_and_copied_data_sets_are_flagged(changes, reason):
     facts = audited.kept()["gp-yacht"]._replace(rows=100)._replace(**changes)
     assert audited.flag(facts).startswith(reason)
     assert bool(audited.flag(facts)) == bool(reason)
 
 
-def test_lines_of_the_kept_table_are_those_of_its_facts():
+def test_stored_audit_table_is_rewritten_unchanged():
     path = Path(audited.__file__).with_name("audited.tsv")
     assert audited.to_lines(list(audited.kept().values())) == path.read_text(encoding="utf-8").splitlines()

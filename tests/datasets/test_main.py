@@ -171,13 +171,13 @@ SOURCE = dataclasses.replace(old, name="mine", n_rows=4, n_features=1, n_splits=
     assert line.split("\t")[::12] == ["mine", "0.829156"]
 
 
-def test_audit_needs_a_regression_that_is_here(run):
+def test_audit_refuses_classifications_and_missing_data(run):
     assert run("audit", "wdbc")[::2] == (2, "wdbc is no regression; the audit is of regressions\n")
     code, _, err = run("audit", "boston")
     assert (code, "'boston' is not available" in err) == (1, True)
 
 
-def test_learned_checksums_are_noted(run, monkeypatch):
+def test_fetch_prints_a_note_on_stored_checksums(run, monkeypatch):
     monkeypatch.setattr(datasets, "fetch", lambda *_, **__: warnings.warn("a checksum was learned", stacklevel=1))
     assert run("fetch", "boston")[2] == "Note: a checksum was learned\n"
 

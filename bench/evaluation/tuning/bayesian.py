@@ -36,7 +36,7 @@ def proposal(study: optuna.Study, space: Mapping[str, BaseDistribution], n_rando
 
 
 def _capped(trials: list[FrozenTrial]) -> list[FrozenTrial]:
-    """Return finished trials as complete ones whose scores are at most the cap; none if all have failed."""
+    """Return finished trials as completed ones, with scores capped; an empty list if all trials failed."""
     scores = [trial.value for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
     if not scores:
         return []

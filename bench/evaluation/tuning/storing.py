@@ -1,4 +1,4 @@
-"""The error for a study that cannot be stored, which is thereby told apart from errors in training."""
+"""The error for an Optuna study that cannot be stored, a class of its own to distinguish it from training errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class StudyNotStored(OSError):
-    """A study cannot be read or written; `filename` says where."""
+    """An Optuna study cannot be read or written; `filename` is its path."""
 
 
 @contextmanager

@@ -243,7 +243,7 @@ def _sampler(name: str, seed: int) -> BaseSampler:
 
 
 def _opened(path: Path, space: Mapping[str, BaseDistribution], protocol: Protocol) -> optuna.Study:
-    """Return the study in a file; a new one if there is none of complete rounds over this space."""
+    """Return the study in a file, or a new study unless the file has complete rounds over this search space."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError, ValueError):
         study = read_study(path)

@@ -1,4 +1,5 @@
-"""Run jobs on the workers of a Dask cluster, in supervised child processes as on this machine.
+"""Running of jobs on a Dask cluster, in supervised child processes as on this machine.
 
-Imports `bench.execution`; modules that a Dask worker unpickles import nothing heavy.
+Imports allowed here: `bench.execution` and what that imports. The modules `identity` and `remote`, which Dask workers
+unpickle, import no large library at their top.
 """

@@ -1,4 +1,4 @@
-"""A Dask cluster as a `bench.execution.scheduler.Backend`, whose workers come and go with its Dask workers."""
+"""Running of jobs on a Dask cluster, whose Dask workers may join and leave during a run."""
 
 import pickle
 import time
@@ -32,22 +32,22 @@ REMEDY = "install the same code on all machines, restart the workers there, and 
 
 
 class NoScheduler(NoProcess):
-    """The Dask scheduler is out of reach; no cell is at fault."""
+    """The Dask scheduler cannot be reached; this does not count as a failure of any cell."""
 
 
 class DaskBackend:
     """A `bench.execution.scheduler.Backend` that runs jobs in the threads of Dask workers.
 
-    A Dask worker is admitted if it runs this code and has what the jobs need. If it is lost, its cells fail and are
-    retried elsewhere. A Dask worker that comes later is used.
+    A Dask worker is admitted if it runs the same code and has the data and methods that the jobs need. If a Dask worker
+    is lost, its cells fail and are retried on another one. Dask workers that join later are used too.
 
     Args:
         client: A `distributed.Client`.
         needs: Data and methods that the jobs need.
-        say: Is given a line when a later Dask worker is refused, and when there is none.
+        say: Function that is called with a message if a Dask worker that joins later is refused, or if none is left.
 
     Raises:
-        InvalidRequest: A Dask worker that is present from the beginning is not admitted.
+        InvalidRequest: A Dask worker that is present at the beginning is not admitted.
     """
 
     def __init__(self, client: Any, needs: Needs, say: Callable[[str], None]):
@@ -68,12 +68,12 @@ class DaskBackend:
 
     @property
     def max_jobs(self) -> int:
-        """The most jobs that may run at a time: as many as there are workers now, and some more."""
+        """Largest number of jobs that may run at a time; it exceeds the number of workers, because others may join."""
         return max(LEAST_JOBS, 2 * len(self._places))
 
     @property
     def workers(self) -> list[Worker]:
-        """The workers of all Dask workers that are admitted now."""
+        """The workers (one per thread) of all Dask workers that are admitted now."""
         with self._lock:
             return [member.worker(name, self._members) for name, member in self._places.items()]
 
@@ -121,7 +121,7 @@ class DaskBackend:
         self._ended.set()  # Dask workers end a job's process once nobody waits for it, and idle processes by themselves
 
     def _result(self, order: Order, member: DaskWorker, key: str) -> Delivery | None:
-        """Return what the Dask worker delivers, or None if it was lost."""
+        """Return the `Delivery` of the Dask worker, or None if the worker was lost."""
         future = self._client.submit(
             execute, order, key=key, workers=[member.address], allow_other_workers=False, pure=False, retries=0
         )
@@ -188,7 +188,7 @@ class DaskBackend:
         return present
 
     def _let_go(self) -> list[str]:
-        """Forget Dask workers that have left; return no refusal."""
+        """Remove Dask workers that have left; return an empty list, as there are no refusals."""
         present = self._present()
         with self._lock:
             members = self._members.values()
@@ -237,11 +237,11 @@ class DaskBackend:
 
 
 def needs_of(cells: Sequence[Cell], fetch: bool) -> Needs:
-    """Return the data, OOD data, trained weights and methods that cells need.
+    """Return which data sets, OOD data sets, pretrained weights and methods some cells need.
 
     Args:
         cells: The cells.
-        fetch: True if Dask workers download missing data. Otherwise no data are asked of them.
+        fetch: Whether Dask workers download missing data. If False, the result names no data.
     """
     names = tuple(dict.fromkeys(cell.dataset for cell in cells))
     weights = dict.fromkeys(cell.protocol.weights for cell in cells if cell.protocol.weights)
@@ -257,7 +257,7 @@ def _store(job: Job, content: bytes, journal: Any) -> None:
 
 
 def _from(member: DaskWorker, problem: NoProcess | NotStored) -> Exception:
-    """Return an exception that says on which machine the problem was."""
+    """Return the exception with the name of the machine added to its message."""
     if isinstance(problem, NoProcess):
         return NoProcess(f"on {member.host}: {problem}")
     reason = problem.reason

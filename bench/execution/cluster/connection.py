@@ -1,4 +1,4 @@
-"""Connection to a Dask scheduler, or an error that says what to do."""
+"""Connection to a Dask scheduler, with checks of address and certificates."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ REMEDY = "install it: pip install 'lockstep-bench[cluster]'"
 
 @dataclass(frozen=True)
 class Tls:
-    """Files in PEM format; Dask's own configuration (distributed.comm.tls) replaces those that are None.
+    """Certificate files in PEM format; for those that are None, Dask's configuration (distributed.comm.tls) is used.
 
     Attributes:
-        ca_file: Certificate of the authority that signed all others.
-        cert: Certificate of this side.
-        key: Its key; None if `cert` has both.
+        ca_file: Certificate of the authority that signed all other certificates.
+        cert: Certificate of this client.
+        key: Private key of this client; None if the file `cert` contains it.
     """
 
     ca_file: Path | None = None
@@ -40,7 +40,7 @@ class Tls:
 
     @property
     def given(self) -> dict[str, Path]:
-        """The files that are not None, by the name of their option."""
+        """The files that are not None, by the name of their command-line option."""
         files = {"--tls-ca-file": self.ca_file, "--tls-cert": self.cert, "--tls-key": self.key}
         return {option: file for option, file in files.items() if file is not None}
 
@@ -55,7 +55,7 @@ async def _greet(address: str, security: Security) -> None:
 
 @contextmanager
 def connected(address: str, tls: Tls) -> Iterator[Client]:
-    """Connect to a scheduler, and disconnect at the end.
+    """Connect to a scheduler during the `with` block.
 
     Args:
         address: "tcp://HOST:PORT" or "tls://HOST:PORT".
@@ -65,7 +65,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
         A client of the scheduler.
 
     Raises:
-        InvalidRequest: The address or the certificates are invalid, or no scheduler answers there.
+        InvalidRequest: The address or the certificates are invalid, or no scheduler answers at the address.
     """
     check(address, tls)
     try:
@@ -98,7 +98,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
 
 
 def check(address: str, tls: Tls) -> None:
-    """Raise `InvalidRequest` for an invalid address or certificates, before anything is imported or sent."""
+    """Raise `InvalidRequest` if the address or the certificates are invalid. Nothing is imported or sent."""
     protocol, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
     numbered = re.fullmatch("[0-9]{1,5}", port) and 0 < int(port) <= LARGEST_PORT
@@ -124,13 +124,13 @@ def check(address: str, tls: Tls) -> None:
 
 
 def unprotected(address: str) -> bool:
-    """Return True if the address is one of another machine, and its connections are not encrypted."""
+    """Return whether a connection to the address would leave this machine without encryption."""
     host = address.partition("://")[2].rpartition(":")[0].strip("[]")
     return address.startswith("tcp://") and not (host == "localhost" or host == "::1" or host.startswith("127."))
 
 
 def security_of(address: str, tls: Tls) -> Security:
-    """Return Dask's security configuration with the given files; a tls:// address requires encryption.
+    """Return Dask's security configuration with the given certificates; it requires encryption for a tls:// address.
 
     Raises:
         InvalidRequest: A tls:// address has no certificates.

@@ -1,4 +1,7 @@
-"""The identity of a machine's code, which each Dask worker states before it is given jobs. Imports nothing heavy."""
+"""The version of the code on a machine. Dask workers report theirs, and get jobs only if it equals the driver's.
+
+Imports no large library at the top.
+"""
 
 import hashlib
 import os
@@ -14,16 +17,16 @@ from lockstep_bench.bench.execution.cluster.remote import Needs
 
 @dataclass(frozen=True)
 class Identity:
-    """Code, machine and GPUs of a process.
+    """The code version, machine and GPUs of a process.
 
     Attributes:
-        host: Name of its machine.
-        gpus: Its CUDA_VISIBLE_DEVICES.
-        python: Version of Python, as "3.12".
+        host: Name of the machine.
+        gpus: Value of CUDA_VISIBLE_DEVICES; "" if it is not set.
+        python: Version of Python, such as "3.12".
         package: Version of this package, or "not installed".
-        revision: Git commit, or "unversioned", and "with edits" where tracked files differ from it.
-        sources: SHA-256 of the source files on its disk.
-        stale: True if the process has loaded other code than is on its disk now.
+        revision: Git commit, or "unversioned"; followed by "with edits" if tracked files differ from the commit.
+        sources: SHA-256 of the source files that are on the disk now.
+        stale: Whether the source files have changed since the process loaded them.
     """
 
     host: str
@@ -35,7 +38,7 @@ class Identity:
     stale: bool
 
     def differs(self, other: "Identity") -> str | None:
-        """Return how this code, a Dask worker's, differs from `other`, in words; None if it is equal."""
+        """Return how the code of this Dask worker differs from the driver's, `other`, in words; None if equal."""
         for name, got, wanted in (
             ("Python", self.python, other.python),
             ("package version", self.package, other.package),
@@ -62,11 +65,11 @@ def identity() -> Identity:
 
 
 def question(needs: Needs, expected: Identity) -> Callable[[], Awaitable[str | tuple[str, str, list[str]]]]:
-    """Return a function for a Dask worker: its host, its GPUs and why it cannot be given jobs, or why it cannot say.
+    """Return a function that checks, on a Dask worker, whether it can run the jobs.
 
-    The function is pickled as code, not by name, and so holds nothing but plain values: a machine without this package
-    can answer too. It looks for data in a thread, which may download them, and leaves the Dask worker in touch with its
-    scheduler.
+    The function returns the worker's host, its GPUs, and the reasons why it cannot run the jobs; or an error as text.
+    It is pickled as code, not by name, and contains only plain values. It therefore also runs on a machine without
+    this package. Missing data are downloaded in a thread, so that the Dask worker keeps contact with the scheduler.
 
     Args:
         needs: What the jobs need.

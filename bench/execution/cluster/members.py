@@ -1,4 +1,4 @@
-"""The Dask workers that may be given jobs; each offers as many workers as it has threads."""
+"""Dask workers that may run jobs; each of them counts as one worker per thread."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ NO_GPU = ("", "-1", "NoDevFiles")
 
 @dataclass(frozen=True)
 class DaskWorker:
-    """A Dask worker that runs this code and has what jobs need.
+    """A Dask worker that runs the same code and has the data and methods that the jobs need.
 
     Attributes:
-        address: Its address, which another Dask worker may get later.
-        id: Identifier that no other Dask worker ever gets.
-        host: Name of its machine.
-        gpu: The first of its CUDA_VISIBLE_DEVICES; None without a GPU.
-        threads: Jobs that it runs at a time.
+        address: Network address, which another Dask worker may get later.
+        id: Identifier, which no other Dask worker ever gets.
+        host: Name of the machine.
+        gpu: First GPU in CUDA_VISIBLE_DEVICES; None without a GPU.
+        threads: Number of jobs that it runs at a time.
     """
 
     address: str
@@ -32,15 +32,15 @@ class DaskWorker:
 
     @property
     def device(self) -> tuple[str, str | None]:
-        """The device that it shares with its neighbours: the cores of its host, or a GPU there."""
+        """Host and GPU of this Dask worker; None for the GPU if jobs run on the CPU."""
         return self.host, self.gpu
 
     def names(self) -> list[str]:
-        """Return the names of the places that run its jobs, one for each thread."""
+        """Return the names of its workers, one for each thread."""
         return [f"{self.host} {self.address.rpartition(':')[2]} {number}" for number in range(self.threads)]
 
     def worker(self, name: str, members: Mapping[str, "DaskWorker"]) -> Worker:
-        """Return its worker of that name, given all Dask workers there are."""
+        """Return its worker with the given name; `members` are all Dask workers, some of which share its device."""
         n_workers: Counter[tuple[str, str | None]] = Counter()
         for member in members.values():
             n_workers[member.device] += member.threads
@@ -51,12 +51,12 @@ class DaskWorker:
 def admitted(
     client: Any, dask_workers: Mapping[str, Mapping[str, Any]], needs: Needs
 ) -> tuple[list[DaskWorker], list[str]]:
-    """Return the Dask workers that can be given jobs, and why the others cannot.
+    """Return the Dask workers that can run the jobs, and the reasons why the others cannot.
 
     Args:
         client: A `distributed.Client`.
-        dask_workers: The scheduler's description of each, by address.
-        needs: What the jobs need.
+        dask_workers: The scheduler's description of each Dask worker, by address.
+        needs: Data and methods that the jobs need.
     """
     expected = identity()
     members: list[DaskWorker] = []

@@ -1,7 +1,7 @@
-"""Code that runs on a Dask worker: jobs of drivers elsewhere, each in a child process, as long as a driver waits.
+"""Code that runs on a Dask worker: it runs a driver's job in a child process, and stops it if the driver is lost.
 
-Nothing heavy is imported until a job needs it, and then in the job's thread. Dask unpickles in the thread that keeps
-the Dask worker in touch with its scheduler.
+Large libraries are imported in the thread of the job, not when Dask unpickles it. Dask unpickles in the thread that
+keeps contact with the scheduler, which must not be blocked.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ IDLE_SECONDS = 20  # until an idle process ends, as after the end of a run
 
 
 class Needs(NamedTuple):
-    """Data and methods that jobs need on a machine.
+    """Data and methods that a machine must have to run jobs.
 
     Attributes:
-        published: Names of data sets and of trained weights.
-        wanted: Suite, data set and method of the cells.
+        published: Names of data sets and of pretrained weights.
+        wanted: Tuples (suite, data set, method) of the cells.
     """
 
     published: tuple[str, ...]
@@ -39,14 +39,14 @@ class Needs(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A job on its way to a Dask worker.
+    """A job as it is sent to a Dask worker.
 
     Attributes:
-        session: The driver's session, whose topic carries progress.
-        job: A `bench.experiment.jobs.Job`, pickled.
-        studies: Contents of the journals; None for those that do not exist.
-        worker: Where to run.
-        timeout: Seconds per cell, or None.
+        session: Name of the driver's run, and of the Dask topic to which progress is reported.
+        job: The pickled `bench.experiment.jobs.Job`.
+        studies: Contents of the cells' study files (`Job.journals`); None for a file that does not exist.
+        worker: The worker that runs the job.
+        timeout: Seconds per cell; None for no limit.
     """
 
     session: str
@@ -57,11 +57,11 @@ class Order(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """The results of a job on their way back.
+    """The results of a job as they are sent back.
 
     Attributes:
-        results: A list of `bench.results.record.CellResult`, pickled.
-        studies: Contents of the journals; None for those that do not exist.
+        results: The pickled list of `bench.results.record.CellResult`.
+        studies: Contents of the cells' study files; None for a file that does not exist.
     """
 
     results: bytes
@@ -69,7 +69,7 @@ class Delivery(NamedTuple):
 
 
 def missing_needs(needs: Needs) -> list[str]:
-    """Return what this machine lacks and cannot download, each with its remedy."""
+    """Return a sentence, with a remedy, for each data set or method that is missing and cannot be downloaded."""
     from lockstep_bench.bench.experiment.available import have
     from lockstep_bench.bench.experiment.suites import SUITES
 
@@ -115,7 +115,7 @@ def execute(order: Order) -> Delivery:
 
 
 def read(journals: Sequence[Path]) -> tuple[bytes | None, ...]:
-    """Return the contents of journals; None for those that do not exist."""
+    """Return the contents of study files; None for a file that does not exist."""
     return tuple(journal.read_bytes() if journal.exists() else None for journal in journals)
 
 
@@ -126,7 +126,7 @@ _timers: dict[tuple[str, str], Timer] = {}  # of pools that are idle
 
 @contextmanager
 def _pool(session: str, worker: Worker) -> Iterator[Pool]:
-    """Yield the pool of a session's worker, which ends when no other job follows."""
+    """Yield the process pool of one worker in a driver's run; the pool ends when no other job follows."""
     from lockstep_bench.bench.execution.pool import Pool
 
     place = session, worker.name

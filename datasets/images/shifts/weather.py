@@ -83,7 +83,7 @@ def plasma(wobble: np.ndarray, decay: float) -> np.ndarray:
 
 
 def brightness(images: np.ndarray, more: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Add `more` to V = max over channels, up to 1, at the same hue and saturation: scale all channels equally."""
+    """Add `more` to the HSV value V of each pixel (its largest channel), clipped at 1; hue and saturation stay."""
     value = images.max(1, keepdims=True)
     brighter = np.minimum(value + more, 1)
     scaled: np.ndarray = np.divide(

@@ -1,4 +1,4 @@
-"""The pages of the site: index, suites, data sets, methods, and further ones. Each is one self-contained HTML file.
+"""The pages of the site: index, suites, data sets, methods and others. Each is one self-contained HTML file.
 
 Imports the rest of `leaderboards.site`.
 """
@@ -45,7 +45,7 @@ MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by wh
 
 
 class _Compiled(BytecodeCache):
-    """Compiled templates, which later builds of this process find again."""
+    """Cache of compiled templates for later builds in the same process."""
 
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}
@@ -64,21 +64,21 @@ COMPILED = _Compiled()
 def write_site(
     results: Leaderboard, html: Path, downloads: Sequence[str] = (), running: tuple[int, int] | None = None
 ) -> Path:
-    """Write index.html and the pages it links to into a folder, each page atomically.
+    """Write index.html and all other pages into a folder, each page atomically.
 
-    Pages of an earlier build that this one does not have are removed. No other file is touched, and no link followed.
+    Pages of an earlier build that no longer exist are removed. Other files stay, and symbolic links are not followed.
 
     Args:
-        results: what `data.results.read_results` returns.
-        html: the folder, which is made if need be.
+        results: result of `data.results.read_results`.
+        html: the folder, which is created if it is missing.
         downloads: files of the folder that the index offers for download.
-        running: finished and wanted cells of a run that goes on.
+        running: numbers of finished and of all cells of a run that is still in progress; None if no run is.
 
     Returns:
         The path of index.html.
 
     Raises:
-        OSError: A page cannot be written; a folder is in its place, for example. No page is changed then.
+        OSError: A page cannot be written, for example because a folder is in its place. Then no page is changed.
     """
     html.mkdir(parents=True, exist_ok=True)
     _require_no_folder(html / addresses.INDEX)  # before the work
@@ -102,7 +102,7 @@ def _require_no_folder(path: Path) -> None:
 
 
 def _is_page(path: Path) -> bool:
-    """Return whether an earlier build wrote the file. Links are no pages, and a pipe would wait for ever."""
+    """Return whether an earlier build wrote the file. Links do not count; pipes, which could block, are not read."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -110,7 +110,7 @@ def _is_page(path: Path) -> bool:
 
 
 def render(site: Site, downloads: Sequence[str] = (), running: tuple[int, int] | None = None) -> dict[str, str]:
-    """Return file name and HTML of every page; the same results give the same bytes."""
+    """Return the HTML of every page, by file name; the same results give the same bytes."""
     return dict(_pages(site, downloads, running))
 
 

@@ -1,4 +1,4 @@
-"""The page *Data audit*: facts about data sets that decide what a score says, and what repairing a set changes."""
+"""The page *Data audit*: facts such as copies of training rows in test parts, and the effect of repaired splits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page of one data set: a table and figures per suite and preset, and the details of every cell."""
+"""The page of one data set: a table and figures for each suite and preset, and the details behind every number."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -32,21 +32,21 @@ OTHERS = ""  # the name of a part that is about no single method
 
 
 class DatasetSection(NamedTuple):
-    """One suite and preset.
+    """The section of a data set's page about one suite and preset.
 
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
         changes: how a modified preset differs from the original (`Site.changes`).
-        board: the tables.
-        dots: figures by metric, the leading one first; none where nothing finished.
+        board: the tables of all methods.
+        dots: dot plots by metric, the leading metric first; empty if no result finished.
         plots: further figures.
         not_shown: sentences on metrics and figures that are missing, and why.
         mixtures: sentences on rows that contradict each other or differ in provenance.
-        cells: details of each method's cell.
-        others: the table of all other metrics; None before it is rendered, and where there are none.
+        cells: details behind the numbers, for each method.
+        others: rendered table of all other metrics; None if there are none, or before rendering.
         details: `cells`, rendered.
-        where: further page that has the details of each method; "" for this page.
+        where: for each method, the continuation page that has its details; "" for this page.
     """
 
     suite: str
@@ -64,12 +64,12 @@ class DatasetSection(NamedTuple):
 
     @property
     def all_parts(self) -> list[PagePart]:
-        """The rendered parts, in their order."""
+        """The rendered parts, in the order of the page."""
         return [*([self.others] if self.others else []), *self.details]
 
 
 class Facts(NamedTuple):
-    """A data set's entry in the registry, as printed."""
+    """The registry's description of a data set, as printed."""
 
     title: str
     size: str
@@ -94,7 +94,7 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
 
 
 def section(site: Site, key: Key, made: Board) -> DatasetSection:
-    """Return the section of one board."""
+    """Return the section of one board (suite, data set and preset)."""
     suite, dataset, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
     order, names = [row.method for row in made.rows if not row.published], list(made.headline)
@@ -116,11 +116,11 @@ def section(site: Site, key: Key, made: Board) -> DatasetSection:
 
 
 def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rendered) -> list[DatasetSection]:
-    """Return the sections with their parts rendered and placed.
+    """Return the sections with their parts rendered, and assigned to this page or to continuation pages.
 
     Args:
         dataset: name of the data set.
-        sections: sections that `section` made.
+        sections: results of `section`.
         rendered: macros of `parts.html`.
     """
     page, parts, rest = addresses.dataset_page(dataset), [], 0
@@ -170,7 +170,7 @@ def _details(
 
 
 def worst_splits(site: Site, key: Key, names: list[str]) -> dict[str, dict[str, str]]:
-    """Return each method's worst split by each metric, as a fact, where values are medians over splits."""
+    """Return for each method a fact {"Worst splits": text}, if its values are medians over splits; else {}."""
     rows = site.summary_of[key]
     rows = rows[rows["by_median"] & (rows["worst_split"] >= 0)]
     by_metric: dict[str, dict[str, str]] = {}
@@ -182,7 +182,7 @@ def worst_splits(site: Site, key: Key, names: list[str]) -> dict[str, dict[str, 
 
 
 def mixtures_of(site: Site, key: Key) -> list[str]:
-    """Return the sentences of `wording.mixtures` on one board."""
+    """Return the sentences of `wording.mixtures` about one board."""
     suite, dataset, label = key
     cells = site.cells_of[key]
     board = {(suite, dataset, label.partition("@")[0], protocol) for protocol in cells["protocol_hash"]}
@@ -191,7 +191,7 @@ def mixtures_of(site: Site, key: Key) -> list[str]:
 
 
 def dots(site: Site, key: Key, made: Board) -> dict[str, Plot]:
-    """Return figures by metric, the leading one first; the others have no single splits."""
+    """Return a dot plot for each metric, the leading metric first; only that one shows single splits."""
     directed = [name for name, shown in made.headline.items() if name != made.lead and shown.goal in AXES]
     rows = site.summary_of[key], site.splits_of[key], site.published_of(key)
     return {name: _dots(*rows, made, name) for name in (made.lead, *directed)}
@@ -233,7 +233,7 @@ def _dots(summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, 
 
 
 def facts(dataset: str) -> Facts:
-    """Return a data set's entry in the registry; its bare name where the registry does not have it."""
+    """Return the registry's description of a data set; only its name if it is not registered."""
     try:
         from lockstep_bench import datasets
 

@@ -1,4 +1,4 @@
-"""The page on equal seconds: scores against seconds of tuning and training, and the verdicts at each budget."""
+"""The page on equal time budgets: scores against seconds of tuning and training, and the verdicts at each budget."""
 
 from typing import Any, NamedTuple
 
@@ -17,16 +17,16 @@ PAIR = ["dataset", "method"]
 
 
 class SeriesSection(NamedTuple):
-    """One series of budgets by its leading metric.
+    """The section of one series of time budgets, by its leading metric.
 
     Attributes:
-        series: suite, and presets by seconds.
+        series: suite, and presets by budget in seconds.
         metric: the leading metric of the largest budget.
-        reference: method that differences refer to; "" without one.
-        methods: every method, in the order of the largest budget's standings.
-        columns: standings by seconds of the budget.
-        spent: median seconds really taken, by seconds of the budget and method, where they are known.
-        plots: plots over all data sets, and of each.
+        reference: method that differences refer to; "" if there is none.
+        methods: names of all methods, in the order of the standings under the largest budget.
+        columns: standings, by budget in seconds.
+        spent: measured median seconds of tuning and training, by budget in seconds and method; known ones only.
+        plots: one plot over all data sets, and one for each data set.
     """
 
     series: BudgetSeries
@@ -38,7 +38,7 @@ class SeriesSection(NamedTuple):
     plots: list[Plot]
 
     def standing(self, seconds: int, method: str) -> Standing | None:
-        """Return a method's standing at a budget; None where it was not compared."""
+        """Return a method's standing under a budget; None if it was not compared."""
         return self.columns[seconds].by_method.get(method)
 
 
@@ -48,7 +48,10 @@ def context(site: Site) -> dict[str, Any]:
 
 
 def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
-    """Return the section of a series; `key` is a prefix of ids, unique within a page."""
+    """Return the section of a series of time budgets.
+
+    `key` is a prefix for the ids of HTML elements, unique within a page.
+    """
     *_, largest = series.presets.values()
     name = leading(boards_of(site, series.suite, largest))
     columns = {seconds: site.standings(series.suite, preset, name) for seconds, preset in series.presets.items()}
@@ -66,11 +69,11 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
 
 
 def measured(site: Site, series: BudgetSeries, name: str) -> pd.DataFrame:
-    """Return one row per budget, data set and method.
+    """Return scores and times as a data frame with one row per budget, data set and method.
 
-    Columns: budget, dataset, method; score, the mean over splits, or the median where they are along features;
-    measured, the median seconds of tuning and fit, which is NaN where other work ran beside them; seconds, these or the
-    budget.
+    The columns are budget, dataset, method, score, measured and seconds. The score is the mean over splits, or the
+    median if splits are along features. `measured` is the median time of tuning and fit in seconds, NaN if other work
+    ran at the same time. `seconds` is `measured`, or the budget where that is NaN.
     """
     found = []
     for budget, preset in series.presets.items():
@@ -85,7 +88,7 @@ def measured(site: Site, series: BudgetSeries, name: str) -> pd.DataFrame:
 
 
 def differences(columns: dict[int, Standings], reference: str) -> pd.DataFrame | None:
-    """Return the mean differences to the reference over data sets at each budget; None where there are none."""
+    """Return each method's mean difference to the reference over data sets, for each budget; None if there is none."""
     rows = [
         (method, float(seconds), 0.0 if method == reference else standing.change.difference)
         for seconds, standings in columns.items()

@@ -1,4 +1,4 @@
-"""The page on factors: posterior, network and model of the noise as a crossed design, with the effects of each."""
+"""The page on factors: effects of posterior, network and noise model on scores, in a crossed (factorial) design."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -31,15 +31,15 @@ FEWEST_COMBINATIONS = 2  # of network and noise, on a data set that has a table
 
 
 class EffectLine(NamedTuple):
-    """Difference of a level of a factor to the usual one.
+    """One line of an effect table: the difference between a level of a factor and the factor's default level.
 
     Attributes:
-        level: name.
-        within: the combination of the other two factors, or how many there are.
-        hint: names of the whole combinations.
-        main: whether it is the effect over all of them, and not within a single one.
-        overall: over data sets; None where it cannot be said.
-        on_datasets: on each data set of the table; None where it cannot be said.
+        level: name of the level.
+        within: the combination of the other two factors in which the levels are compared, or the number of them.
+        hint: names of the compared combinations of all three factors.
+        main: whether this is the main effect, averaged over all combinations of the other factors.
+        overall: difference over data sets; None if unknown.
+        on_datasets: difference on each data set of the table; None if unknown.
     """
 
     level: str
@@ -51,14 +51,14 @@ class EffectLine(NamedTuple):
 
 
 class EffectTable(NamedTuple):
-    """Effects of one factor by one metric.
+    """Effects of one factor on one metric.
 
     Attributes:
         factor: one of `FACTORS`.
         reference: level that differences refer to.
-        unit: of differences (`Ranking.unit`).
-        datasets: names of the columns.
-        lines: main effects, each followed by those within single combinations.
+        unit: unit of the differences (`Ranking.unit`).
+        datasets: names of the data sets, one per column.
+        lines: main effects, each followed by the effects within single combinations of the other factors.
     """
 
     factor: str
@@ -69,7 +69,7 @@ class EffectTable(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Mean of a combination on a data set, as printed; empty texts where it was not run."""
+    """Mean score of a combination on a data set, as printed; texts are empty if it was not run."""
 
     combination: Combination
     value: str
@@ -78,7 +78,7 @@ class Score(NamedTuple):
 
 
 class ScoreTable(NamedTuple):
-    """Scores on one data set: a line for each posterior, a column for each combination of network and noise."""
+    """Scores on one data set: a line for each posterior, a column for each pair of network and noise model."""
 
     dataset: str
     columns: list[tuple[str, str]]
@@ -87,7 +87,7 @@ class ScoreTable(NamedTuple):
 
 
 class MetricPart(NamedTuple):
-    """Effects and scores by one metric."""
+    """Effects on one metric, and its scores."""
 
     name: str
     metric: Metric
@@ -96,12 +96,12 @@ class MetricPart(NamedTuple):
 
 
 class FactorSection(NamedTuple):
-    """One design.
+    """The section of one factorial design.
 
     Attributes:
         design: the design.
-        sentences: what was run, and what is left out.
-        parts: by metric.
+        sentences: sentences on what was run and what is left out.
+        parts: effects and scores, one part for each metric.
     """
 
     design: Design
@@ -117,7 +117,7 @@ def context(site: Site) -> dict[str, Any]:
 
 
 def section(site: Site, design: Design) -> FactorSection:
-    """Return the section of one design."""
+    """Return the section of one factorial design."""
     cells = site.cells
     names = [name for name in METRICS if name in cells and cells[name].notna().any()]
     tables = {name: crossed(cells, design, name) for name in names}
@@ -133,7 +133,7 @@ def section(site: Site, design: Design) -> FactorSection:
 
 
 def sentences(table: Crossed, datasets: Sequence[str]) -> list[str]:
-    """Return which combinations were run, and what the tables leave out, in words."""
+    """Return sentences on which combinations were run, and on what the tables leave out."""
     said = []
     for network, noise in _combinations(table):
         posteriors = table.only({"network": [network], "noise": [noise]}).levels("posterior")
@@ -148,10 +148,11 @@ def sentences(table: Crossed, datasets: Sequence[str]) -> list[str]:
 
 
 def effect_table(table: Crossed, factor: str, datasets: Sequence[str]) -> EffectTable:
-    """Return the effects of a factor: of each level against the usual one, in all combinations that both were run in.
+    """Return the effects of a factor: the difference between each level and the default level.
 
-    The effects of network and noise within each single combination follow. Posteriors that were run in the usual
-    combination alone are left out.
+    The main effect of a level is averaged over all combinations of the other factors in which both levels were run.
+    For network and noise model, the effects within each single combination follow. Posteriors that were run only in
+    the default combination are left out.
     """
     levels = table.levels(factor)
     reference, lines = levels[0], []
@@ -184,9 +185,10 @@ def _row(ranking: Ranking, name: str) -> Ranked | None:
 
 
 def score_tables(table: Crossed) -> list[ScoreTable]:
-    """Return the scores on each data set with several combinations of network and noise, on the splits of all of them.
+    """Return a table of scores for each data set on which several combinations of network and noise model were run.
 
-    Posteriors that were run in the usual combination alone have no line.
+    Scores are means over the splits that all combinations were run on. Posteriors that were run only in the default
+    combination have no line.
     """
     tables = []
     places = {one: place for place, one in enumerate(table.combinations)}

@@ -1,4 +1,4 @@
-"""The page on faithfulness: whether methods that are nearer to the true posterior have better scores."""
+"""The page on faithfulness: do methods that are closer to the true posterior have better predictive scores?"""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ SCORES = {"nmll": "NMLL", "nmll_joint_10": "NMLL of ten", "nmll_dyadic": "dyadic
 
 
 class Pair(NamedTuple):
-    """Correlation of a distance from the true posterior with a score."""
+    """The rank correlation, over methods, between a distance from the true posterior and a score."""
 
     distance: str
     score: str
@@ -21,18 +21,18 @@ class Pair(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The result in words."""
+        """The correlation in words."""
         return sentence(self.found, (self.distance, self.score))
 
 
 class FaithfulnessSection(NamedTuple):
-    """Correlations of one suite and preset.
+    """The section of one suite and preset.
 
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
-        pairs: distances and scores.
-        datasets: names of the data sets that some pair has.
+        pairs: correlations, one for each pair of a distance and a score.
+        datasets: names of the data sets on which some correlation is known.
         plot: figure of all correlations.
         notes: sentences on what was left out.
     """
@@ -52,7 +52,7 @@ def context(site: Site) -> dict[str, Any]:
 
 
 def section(site: Site, suite: str, preset: str) -> FaithfulnessSection:
-    """Return the section of a suite and preset; without pairs where no data set has enough methods."""
+    """Return the section of a suite and preset; its `pairs` are empty if no data set has enough methods."""
     pairs = []
     for distance in DISTANCES:
         for score in SCORES:

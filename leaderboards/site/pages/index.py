@@ -16,14 +16,14 @@ TOP = 5  # methods that a card names
 
 
 class PresetCard(NamedTuple):
-    """Summary of one preset of a suite.
+    """Summary of a suite's results under one preset.
 
     Attributes:
         preset: label of the preset.
         changes: how a modified preset differs from the original (`Site.changes`).
-        cells: counts by status: "400 finished, 2 diverged".
+        cells: numbers of cells by status, as in "400 finished, 2 diverged".
         metric: title of the leading metric.
-        standings: standings by that metric.
+        standings: standings of the methods by that metric.
     """
 
     preset: str

@@ -27,19 +27,19 @@ MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a sec
 
 
 class MethodSection(NamedTuple):
-    """The results of the method in one suite and preset.
+    """The section of a method's page with its results in one suite and preset.
 
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
         columns: metrics of the table, by name.
         rows: the method's row of each data set's board, by data set.
-        hparams: tuples (data set, chosen values, search range, importance) of each hyper-parameter.
-        measured: strengths and weaknesses, in sentences.
-        plot: difference to the reference, by data set.
-        tuning_curves: best objective against the number of trials.
-        training_curves: a figure for each diagnostic that the method records along training.
-        legend: meanings of the signs beside numbers.
+        hparams: for each hyper-parameter, tuples (data set, chosen values, search range, importance).
+        measured: sentences on strengths and weaknesses.
+        plot: figure of the differences to the reference method, by data set; None if there are none.
+        tuning_curves: figure of the best objective so far against the number of trials; None without studies.
+        training_curves: a figure for each diagnostic that the method records during training.
+        legend: explanations of the signs beside numbers.
     """
 
     suite: str
@@ -77,7 +77,7 @@ def context(site: Site, method: str) -> dict[str, Any]:
 def section(
     site: Site, method: str, suite: str, preset: str, rows_of: dict[Key, list[cell_details.Row]]
 ) -> MethodSection:
-    """Return the section of one suite and preset; `rows_of` is `Site.rows_of_method`."""
+    """Return the section of one suite and preset; `rows_of` is the result of `Site.rows_of_method`."""
     boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
     rows = site.measured_of[suite, preset, method]
     headline = {name for made in boards for name in made.headline}
@@ -108,7 +108,7 @@ def section(
 
 
 def tunings(cells: dict[str, list[cell_details.Row]], most: int) -> dict[str, Tuning]:
-    """Return the study of the first split of each data set, for at most `most` data sets (but at least one)."""
+    """Return the tuning of the first split of each data set, for at most `most` data sets (but at least one)."""
     studies: dict[str, Tuning] = {}
     for dataset, rows in cells.items():
         if len(studies) < max(most, 1) and (study := tuning(rows[0])):
@@ -117,7 +117,7 @@ def tunings(cells: dict[str, list[cell_details.Row]], most: int) -> dict[str, Tu
 
 
 def curves(studies: dict[str, Tuning]) -> Plot | None:
-    """Return the figure of the best objective so far against the trials; None without a study."""
+    """Return the figure of the best objective so far against the number of trials; None without studies."""
     if not studies:
         return None
     panels, spoken = [], []
@@ -139,10 +139,10 @@ def curves(studies: dict[str, Tuning]) -> Plot | None:
 
 
 def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
-    """Return a figure per recorded diagnostic, such as the ELBO, against the updates of the final fit.
+    """Return a figure for each recorded diagnostic, such as the ELBO, against the update number of the final fit.
 
-    The first split of each data set is shown. Panels span the middle 90 % of the recorded values, because the first
-    updates would compress all others.
+    The first split of each data set is shown. The vertical axis covers the middle 90 % of the recorded values, so that
+    the first updates do not compress all others.
     """
     panels: dict[str, list[Panel]] = {}
     for dataset, rows in cells.items():
@@ -165,7 +165,7 @@ def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
 
 
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
-    """Return the figure of differences to the reference per data set; None for metrics compared by ratio."""
+    """Return the figure of differences to the reference method by data set; None for metrics compared by ratio."""
     reference, table, unit = standings.reference, standings.table, standings.unit
     if (
         method == reference
@@ -200,7 +200,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
 def chosen(
     cells: dict[str, list[cell_details.Row]], studies: dict[str, Tuning]
 ) -> dict[str, list[tuple[str, str, str, str]]]:
-    """Return tuples (data set, chosen values, search range, importance) of each hyper-parameter."""
+    """Return for each hyper-parameter the tuples (data set, chosen values, search range, importance), as texts."""
     by_name: dict[str, list[tuple[str, str, str, str]]] = {}
     for dataset, rows in cells.items():
         settings = [cell_details.as_object(row["hparams"]) for row in rows]

@@ -17,9 +17,9 @@ COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
 
 
 def matrix(standings: Standings) -> list[tuple[str, list[tuple[str, float, int]]]]:
-    """Return tuples (rival, win rate, number of data sets) of each method, in the order of mean ranks.
+    """Return for each method the tuples (rival, win rate, number of data sets), in the order of mean ranks.
 
-    Of more than `MOST_RIVALS` methods, one of each family is taken.
+    If there are more than `MOST_RIVALS` methods, only one method of each family is included.
     """
     wins, names = standings.wins, list(standings.by_method)
     if len(names) > MOST_RIVALS:
@@ -39,8 +39,8 @@ def figures(
         suite: name of the suite.
         preset: label of the preset.
         standings: standings by the metric.
-        leads: whether it is the leading metric, which has figures of runtime and coverage too.
-        key: prefix of ids, unique within a page.
+        leads: whether this is the leading metric, for which runtime and coverage are drawn too.
+        key: prefix for the ids of HTML elements, unique within a page.
     """
     title = metric(standings.table.metric).title
     if len(standings.by_method) < FEWEST_METHODS:

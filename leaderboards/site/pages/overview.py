@@ -1,4 +1,4 @@
-"""The overall ranking on the index: mean ranks, with their uncertainty, in the suite and preset with most evidence."""
+"""The overall ranking on the index: mean ranks with their uncertainty, for the suite and preset with most results."""
 
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ class Overview(NamedTuple):
         suite: name of the suite.
         preset: label of the preset.
         metric: the leading metric.
-        standings: standings by that metric.
-        evidence: size of the evidence, as in "18 data sets, 20 splits each".
+        standings: standings of the methods by that metric.
+        evidence: amount of data behind the ranking, as in "18 data sets, 20 splits each".
         verdict: the verdict, in two sentences and a table.
         plot: forest plot of one method of each family.
     """
@@ -46,12 +46,11 @@ class Overview(NamedTuple):
 
 
 def overview(site: Site) -> Overview | None:
-    """Return the ranking in the suite and preset with the most values, by its leading metric.
+    """Return the ranking in the suite and preset with the most results, by its leading metric; None if none suffices.
 
-    A value is the result of a method on a split of a data set. Among those with nearly as many values, `tuned` is
-    preferred, because it gives all methods the same budget and wide search ranges. At least 3 methods on 4 data sets
-    with 2 splits each are required. The preset `quick` is shown only where
-    no other has enough. None if no suite and preset has enough.
+    At least 3 methods on 4 data sets with 2 splits each are required. Among presets with nearly as many results,
+    `tuned` is preferred, because it gives all methods the same budget and wide search ranges. The preset `quick` is
+    used only if no other preset has enough results.
     """
     candidates = []
     for suite in site.suites:

@@ -1,6 +1,7 @@
-"""Parts of a page that get further pages where the page would be too large to load at once.
+"""Division of large pages: parts of a page are moved to continuation pages if the page would load slowly.
 
-A page opened from a file cannot load others in the background, so that a part is either in a page or behind a link.
+A page that is opened as a file cannot load other files in the background. A part is therefore either in the page itself
+or behind a link.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +22,14 @@ MOST_LINKS = 2_000  # numbers of a table, beyond which it has neither links nor 
 
 
 class PagePart(NamedTuple):
-    """A part of a page.
+    """A part of a page, such as a table or the details of a method.
 
     Attributes:
         suite: name of its suite.
         preset: label of its preset.
-        name: name of the method or metric that it is about; "" for all.
-        html: the part.
-        page: file name of the further page that has it; "" for a part that stays in its page.
+        name: name of the method or metric that the part is about; "" for all.
+        html: HTML of the part.
+        page: file name of the continuation page that has the part; "" if it stays in the page itself.
     """
 
     suite: str
@@ -39,17 +40,17 @@ class PagePart(NamedTuple):
 
     @property
     def target(self) -> str:
-        """Id of the element that stands for the part."""
+        """Id of the part's HTML element."""
         return addresses.fragment(self.suite, self.preset, self.name)
 
 
 def placed(page: str, parts: Sequence[PagePart], rest: int) -> list[PagePart]:
-    """Return the parts with the pages that they are on: the page itself if it can hold all, otherwise further pages.
+    """Assign parts to pages, and return them with `page` set: all stay in the page itself if it can hold them.
 
     Args:
         page: file name of the page.
-        parts: parts in their order on the page.
-        rest: about how many characters stay in the page in any case.
+        parts: parts in the order of the page.
+        rest: approximate number of characters that stay in the page in any case.
     """
     if rest + sum(len(part.html) for part in parts) <= MOST:
         return list(parts)
@@ -63,7 +64,7 @@ def placed(page: str, parts: Sequence[PagePart], rest: int) -> list[PagePart]:
 
 
 def first_failures(failures: Sequence[Failure]) -> list[Failure]:
-    """Return as many of the failures as a page lists: `MOST_FAILURES`, or fewer with long errors."""
+    """Return the first failures, as many as a page lists: `MOST_FAILURES`, or fewer if their errors are long."""
     shown: list[Failure] = []
     size = 0
     for failure in failures[:MOST_FAILURES]:
@@ -75,7 +76,7 @@ def first_failures(failures: Sequence[Failure]) -> list[Failure]:
 
 
 def further_pages(parts: Sequence[PagePart]) -> dict[str, list[tuple[str, str, list[PagePart]]]]:
-    """Return the parts of each further page, by file name, as (suite, preset, parts) groups."""
+    """Return the parts of each continuation page, by file name, as groups (suite, preset, parts)."""
     pages: dict[str, list[tuple[str, str, list[PagePart]]]] = {}
     for (page, suite, preset), some in groupby(parts, lambda part: (part.page, part.suite, part.preset)):
         if page:

@@ -1,4 +1,4 @@
-"""The page on power: which comparisons are open, and how many splits or data sets would decide them."""
+"""The page on statistical power: undecided comparisons, and how many splits or data sets would decide them."""
 
 from math import inf, isnan, nan
 from statistics import median
@@ -19,12 +19,12 @@ SETTLED, UNTESTED, NONE = "settled", "–", "none"
 
 
 class Answer(NamedTuple):
-    """Number of splits or data sets that would decide a comparison, in words.
+    """The number of splits or data sets that would decide a comparison, as printed.
 
     Attributes:
-        text: a number of splits or data sets, `NONE` where no number would, `SETTLED` or `UNTESTED`.
-        hint: text of a tooltip.
-        amount: the number, to sort by: 0 if the comparison is decided, NaN if it is untested.
+        text: the number of splits or data sets; `NONE` if no number suffices; `SETTLED` or `UNTESTED`.
+        hint: text of the tooltip.
+        amount: the number, for sorting: 0 if the comparison is decided, NaN if it is not tested.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class PowerLine(NamedTuple):
-    """Row of a method: its place and its difference to the reference over data sets, and its difference on each."""
+    """One method's row: what would decide its place, and its difference to the reference over and on data sets."""
 
     change: Ranked
     for_place: Answer
@@ -42,15 +42,15 @@ class PowerLine(NamedTuple):
 
 
 class PowerSection(NamedTuple):
-    """One suite and preset by its leading metric.
+    """The section of one suite and preset, by its leading metric.
 
     Attributes:
         suite: name of the suite.
         preset: label of the preset.
         title: title of the metric.
         standings: standings by the metric.
-        datasets: names of the columns.
-        sentences: how much is open, and what would decide it.
+        datasets: names of the data sets, one per column.
+        sentences: sentences on how many comparisons are undecided, and on what would decide them.
         lines: one per method, in the order of the standings.
     """
 
@@ -96,7 +96,7 @@ def section(site: Site, suite: str, preset: str) -> PowerSection:
 
 
 def for_place(standing: Standing) -> Answer:
-    """Return what would tell a method from the leader, and the leader from the next one."""
+    """Return how many splits or data sets would distinguish a method from the leader, or the leader from the second."""
     row = standing.place
     if row is None:
         return Answer(UNTESTED, f"variant of {standing.representative}", nan)
@@ -108,7 +108,7 @@ def for_place(standing: Standing) -> Answer:
 
 
 def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
-    """Return how many splits or data sets would decide the difference to the reference."""
+    """Return how many splits or data sets would make the difference to the reference significant."""
     if isnan(row.low):
         return Answer(UNTESTED, "no interval", nan)
     hint = f"difference {printed.difference(row, unit)}, 95 % interval {printed.interval(row, unit)}; "
@@ -121,7 +121,7 @@ def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
 
 
 def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
-    """Return how much is open, and how many splits or data sets would decide it, in words."""
+    """Return sentences on how many comparisons are undecided, and on how much data would decide them."""
     ranking, reference = standings.families, visible(standings.reference)
     n_datasets = len(ranking.datasets)
     said = []
@@ -144,7 +144,7 @@ def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
 
 
 def _counts(answers: list[Answer], noun: str) -> str:
-    """Return how many comparisons are decided, would be by some number of splits or data sets, or by none."""
+    """Return a text on how many comparisons are decided, need more splits or data sets, or cannot be decided."""
     tested = [one.amount for one in answers if not isnan(one.amount)]
     if not tested:
         return "none could be tested."

@@ -1,4 +1,7 @@
-"""The page of the papers' tables and figures that were run again: their numbers and claims beside ours."""
+"""The page on replications: numbers and claims of papers' tables and figures beside our results.
+
+An entry is one table or figure of a paper (`shared.papers.entries`).
+"""
 
 from math import isfinite
 from typing import Any, NamedTuple
@@ -40,7 +43,7 @@ CLASSES = {HOLDS: "agrees", IN_PART: "agrees", MIXED: "differs", CONTRADICTED: "
 
 
 class TestLine(NamedTuple):
-    """A claim on one data set, as printed."""
+    """The test of a claim on one data set, as printed."""
 
     dataset: str
     n: str
@@ -52,7 +55,7 @@ class TestLine(NamedTuple):
 
     @property
     def style(self) -> str:
-        """Style class of the verdict."""
+        """CSS class of the verdict."""
         return CLASSES.get(self.verdict, "se")
 
 
@@ -63,8 +66,8 @@ class ClaimLine(NamedTuple):
         text: the claim.
         verdict: verdict over all data sets.
         in_words: number of data sets by verdict.
-        about: the compared quantity, as in "NMLL, vifa below map".
-        tests: one per data set.
+        about: the compared quantity and methods, as in "NMLL, vifa below map".
+        tests: tests of the claim, one per data set.
     """
 
     text: str
@@ -75,26 +78,26 @@ class ClaimLine(NamedTuple):
 
     @property
     def style(self) -> str:
-        """Style class of the verdict."""
+        """CSS class of the verdict."""
         return CLASSES.get(self.verdict, "se")
 
 
 class ReplicationSection(NamedTuple):
-    """One table or figure.
+    """The section of one table or figure.
 
     Attributes:
-        replication: the entry and its verdicts.
-        instead: text in place of a verdict, as in "not run yet"; "" where there is one.
-        tally: number of claims by verdict: (words, style class).
-        gaps: what its runs lack, in words.
-        lines: published numbers of the entry that have a verdict.
-        rule: how they were judged, if all were judged in one unusual way; "" otherwise.
-        not_compared: why other published numbers have no verdict.
-        plot: plot of the differences; None for too few.
-        claims: claims of the entry.
-        pictures: figures of its rows, in the form of the paper's.
-        provenance: origin of its rows; None without rows of its own.
-        failures: failed cells of the entry.
+        replication: the table or figure with its verdicts.
+        instead: text such as "not run yet" if there is no verdict; "" otherwise.
+        tally: pairs (number of claims with a verdict, in words; CSS class), one for each verdict.
+        gaps: what is missing from the runs, in words.
+        lines: published numbers that have a verdict.
+        rule: the rule of comparison, if the same unusual rule was used for all numbers; "" otherwise.
+        not_compared: reasons why other published numbers have no verdict.
+        plot: figure of the differences; None if there are too few.
+        claims: claims with their verdicts.
+        pictures: our version of the paper's figures.
+        provenance: where the results come from; None if the entry has no results of its own.
+        failures: failed results.
     """
 
     replication: Replication
@@ -112,18 +115,18 @@ class ReplicationSection(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counts over all entries.
+    """Counts over all entries (tables and figures of papers).
 
     Attributes:
         n_papers: number of papers.
-        n_entries: number of tables and figures.
-        n_run: number of these that rows stand behind.
-        n_tests: number of these that are checked by a test.
-        n_pending: number of these that two cores can run and nobody has.
-        n_unavailable: number of these that were not run because of their cost or data.
+        n_entries: number of entries.
+        n_run: number of entries with results.
+        n_tests: number of entries that are checked by a unit test instead.
+        n_pending: number of entries that could be run on two cores, but have not been run yet.
+        n_unavailable: number of entries that were not run because of their cost or missing data.
         n_numbers: number of published numbers with a verdict.
-        n_agree: number of these that agree, each by itself.
-        n_claims: number of claims that were judged.
+        n_agree: number of these that agree, without a correction for multiple tests.
+        n_claims: number of claims with a verdict.
         claims: numbers of claims with each verdict, as in "56 hold, 38 hold in part".
     """
 
@@ -173,11 +176,11 @@ def tally(made: list[Replication]) -> Tally:
 
 
 def section(made: Replication, cells: pd.DataFrame | None) -> ReplicationSection:
-    """Return the section of one entry.
+    """Return the section of one table or figure.
 
     Args:
-        made: the entry.
-        cells: rows that were run under its own name; None without any.
+        made: the comparison of the table or figure with our results.
+        cells: result rows of the runs for this table or figure; None if there are none.
     """
     run = made.status == "run"
     lines = [line(row) for row in made.judged]
@@ -199,7 +202,7 @@ def section(made: Replication, cells: pd.DataFrame | None) -> ReplicationSection
 
 
 def plot(made: Replication) -> Plot | None:
-    """Return the figure of an entry's differences; None with fewer than `FEWEST_DOTS`."""
+    """Return the figure of the differences between published and measured numbers; None for few (`FEWEST_DOTS`)."""
     rows = [row for row in made.judged if isfinite(row.difference)]
     if len(rows) < FEWEST_DOTS:
         return None

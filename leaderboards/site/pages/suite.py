@@ -1,4 +1,4 @@
-"""The page of one suite: for each preset, the standings over all data sets and every method on every data set."""
+"""The page of one suite: for each preset, the standings over all data sets, and the results of all methods."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -16,16 +16,16 @@ from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
 
 
 class Grid(NamedTuple):
-    """One metric of all methods (rows) on all data sets (columns).
+    """A table of one metric: all methods (rows) on all data sets (columns).
 
     Attributes:
         name: name of the metric.
         metric: title, direction and meaning of the metric.
-        datasets: names of the columns.
-        methods: names of the rows, in the order of their mean ranks.
+        datasets: names of the data sets, in the order of the columns.
+        methods: names of the methods, in the order of their mean ranks.
         standings: standings of the methods by this metric.
-        rows: cell of each method and data set, and what is missing from it ("2 failed").
-        legend: meanings of the signs beside numbers.
+        rows: for each method and data set, the entry, and what is missing from it, such as "2 failed".
+        legend: explanations of the signs beside numbers.
         plots: figures of the metric.
         missing_figures: sentences on figures that cannot be drawn, and why.
     """
@@ -47,14 +47,14 @@ class Grid(NamedTuple):
 
 
 class SuiteSection(NamedTuple):
-    """One preset.
+    """The section of a suite's page about one preset.
 
     Attributes:
         preset: label of the preset.
         changes: how a modified preset differs from the original (`Site.changes`).
         run: protocol, seeds and counts of cells, in words.
         grids: one table per metric, the leading metric first.
-        matrix: tuples (rival, win rate by the leading metric, number of data sets) of each method.
+        matrix: for each method, tuples (rival, win rate by the leading metric, number of data sets).
         parts: `grids`, rendered.
     """
 
@@ -67,7 +67,9 @@ class SuiteSection(NamedTuple):
 
 
 def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered) -> list[SuiteSection]:
-    """Return the sections with their grids rendered and placed; the leading metric of each stays in the page.
+    """Return the sections with their grids rendered, and assigned to this page or to continuation pages.
+
+    The grid of each section's leading metric stays in this page.
 
     Args:
         suite: name of the suite.
@@ -117,13 +119,13 @@ def boards_of(site: Site, suite: str, preset: str) -> list[Board]:
 
 
 def leading(boards: list[Board]) -> str:
-    """Return the metric that orders most of the boards."""
+    """Return the leading metric of most of the boards."""
     leads = [made.lead for made in boards]
     return max(dict.fromkeys(leads), key=leads.count)
 
 
 def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
-    """Return the families of methods and their titles, ordered by title."""
+    """Return the families of the given methods -> their titles, ordered by title."""
     cards = [site.card(name) for name in methods]
     return dict(
         sorted(
@@ -134,7 +136,7 @@ def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
 
 
 def grids(site: Site, suite: str, preset: str, boards: list[Board], key: str) -> list[Grid]:
-    """Return a grid for each headline metric, the leading one first; `key` is a prefix of ids, unique within a page."""
+    """Return a grid for each headline metric, the leading one first; `key` is as in `overall.figures`."""
     first = leading(boards)
     names = [first, *(name for name in HEADLINE_OF_MEDIANS if name != first)]
     with_metric = {name: [board for board in boards if name in board.headline] for name in names}
@@ -144,7 +146,7 @@ def grids(site: Site, suite: str, preset: str, boards: list[Board], key: str) ->
 
 
 def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], leads: bool, key: str) -> Grid:
-    """Return the grid of one metric over the boards that have it; `leads` and `key` as in `overall.figures`."""
+    """Return the grid of one metric over the boards that have it; `leads` and `key` are as in `overall.figures`."""
     rows: dict[str, dict[str, tuple[BoardCell, str]]] = {}
     for made in boards:
         measured = [row for row in made.rows if not row.published and name in row.cells]

@@ -1,4 +1,4 @@
-"""The verdict with which the index begins: two sentences, and a table with one method of each family."""
+"""The verdict at the top of the index: two sentences, and a table with one method of each family."""
 
 from collections.abc import Sequence
 from math import isnan, nan
@@ -23,13 +23,13 @@ MOST_ROWS, MOST_NAMED = 10, 4
 
 
 class VerdictLine(NamedTuple):
-    """One method.
+    """One method's line in the table of the verdict.
 
     Attributes:
         place: row of the method in the ranking.
-        failed: the splits that failed, as in "1 of 205 splits failed: protein 3"; "" for none.
+        failed: text on failed splits, as in "1 of 205 splits failed: protein 3"; "" if none failed.
         bar: SVG of the difference to the reference and its interval.
-        numbers: one text per column; "" where there is no number.
+        numbers: one text per column; "" if there is no number.
     """
 
     place: Ranked
@@ -44,9 +44,9 @@ class Verdict(NamedTuple):
     Attributes:
         sentences: sentences on the methods that lead, and on those that differ from the reference.
         unit: unit of differences to the reference (`Ranking.unit`).
-        columns: those after the difference to the reference.
-        lines: methods, the best mean rank first; at most `MOST_ROWS`, the reference among them.
-        left_out: number of methods that have no line.
+        columns: the columns after the difference to the reference.
+        lines: lines of the methods, the best mean rank first: at most `MOST_ROWS`, including the reference.
+        left_out: number of methods without a line.
     """
 
     sentences: list[str]
@@ -64,7 +64,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
         suite: name of the suite.
         preset: label of the preset.
         standings: standings by the leading metric.
-        evidence: size of the evidence, as in "18 data sets, 20 splits each".
+        evidence: amount of data behind the ranking, as in "18 data sets, 20 splits each".
     """
     ranking = standings.families
     shown = _shown(ranking.rows, standings.reference)
@@ -88,7 +88,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
 
 
 def _shown(rows: Sequence[Ranked], reference: str) -> list[Ranked]:
-    """Return the first methods, the last of which gives its place to the reference if that comes later."""
+    """Return the rows to show: the first ones; the last is replaced by the reference if that is not among them."""
     first = list(rows[:MOST_ROWS])
     later = [row for row in rows[MOST_ROWS:] if row.method == reference]
     return [*first[: MOST_ROWS - len(later)], *later]
@@ -102,14 +102,14 @@ def _failed(row: Ranked, standings: Standings) -> str:
 
 
 def estimate(row: Ranked, reference: str) -> ForestEstimate:
-    """Return the difference to the reference, for a figure."""
+    """Return a method's difference to the reference with its interval, for a forest plot."""
     return (
         ForestEstimate(0.0, nan, nan) if row.method == reference else ForestEstimate(row.difference, row.low, row.high)
     )
 
 
 def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str:
-    """Return the sentence on places."""
+    """Return the sentence on which methods lead."""
     by = {kind: [row.method for row in rows if row.verdict == kind] for kind in VERDICTS}
     where = f"By {metric(standings.table.metric).title}, over {evidence},"
     of = f"{counted(len(rows), 'method')}, one of each family"
@@ -169,7 +169,7 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
 
 
 def _over_fewer(row: Ranked) -> str:
-    """Return the number of data sets behind a difference, where the method or the reference failed on others."""
+    """Return a text with the number of data sets behind a difference, if the method or the reference failed on some."""
     return f" over {counted(row.n_compared, 'data set')}" if row.n_compared < row.n_datasets else ""
 
 

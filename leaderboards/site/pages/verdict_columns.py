@@ -1,4 +1,4 @@
-"""Columns of the table with which the index begins: each has a heading, and a text for each method."""
+"""Columns of the table at the top of the index: each has a heading, and a text for each method."""
 
 from math import nan, pi, sqrt
 from typing import NamedTuple
@@ -22,11 +22,11 @@ BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which valida
 
 
 class VerdictColumn(NamedTuple):
-    """A column.
+    """One column of the table.
 
     Attributes:
         title: heading of the column.
-        meaning: one sentence.
+        meaning: explanation of the column in one sentence.
         texts: printed text for each method; methods without a number are left out.
     """
 
@@ -36,7 +36,7 @@ class VerdictColumn(NamedTuple):
 
 
 def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[VerdictColumn]:
-    """Return the columns for which there are numbers.
+    """Return the columns that have numbers.
 
     Args:
         site: all results.
@@ -84,7 +84,7 @@ def _accuracy(site: Site, suite: str, preset: str) -> VerdictColumn | None:
 
 
 def _where_failed(standings: Standings) -> str:
-    """Return what numbers in brackets mean, if some difference has one; "" otherwise."""
+    """Return an explanation of numbers in brackets, if any difference has one; "" otherwise."""
     failed = any(0 < row.n_compared < row.n_datasets for row in standings.changes.values())
     return " (in brackets: of a method that failed on some)" if failed else ""
 
@@ -137,7 +137,7 @@ def _by_chance(cells: pd.DataFrame) -> float:
 
 
 def _gap(site: Site, suite: str, preset: str) -> VerdictColumn | None:
-    """Return the column of differences where the same rows, by the same protocol, test in gaps; None without one."""
+    """Return the column of differences on the gap splits of the same data sets and protocol; None without results."""
     elsewhere = next((other for other in site.suites if _has_gaps_of(site, other, suite)), None)
     if elsewhere is None:
         return None

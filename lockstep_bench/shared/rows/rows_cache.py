@@ -91,10 +91,10 @@ class Remembered:
 
 
 def _states(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """Return the state of each file that can be found: while it is the same, the file is the same, with its content.
+    """Return the state (see the module) of each existing file; equal states mean equal content.
 
-    Files that were changed within the last moment have none, nor has any file where the system does not tell the time
-    of the last change (Windows).
+    Files that were changed in the last moment are left out, and so are all files on systems without the time of the
+    last status change (Windows).
     """
     if os.name != "posix":
         return {}

@@ -176,7 +176,7 @@ def test_best_gaussian_minimises_the_kl_divergence(problem_of, covariance):
     assert divergence(best) < min(divergence(best + step), divergence(best - step))
 
 
-def test_test_problems_prior_precision_is_comparable_to_datas():
+def test_linear_problems_prior_is_as_strong_as_data():
     problem = strong_prior(0)
     of_data = np.linalg.eigvalsh(problem.beta * problem.x.T @ problem.x)
     assert of_data[0] < problem.alpha < of_data[-1]

@@ -39,7 +39,7 @@ def test_imports_and_mentioned_attributes_are_found():
     assert set(facts.attributes) == {("datasets", "load"), ("metrics", "score")}
 
 
-def test_kept_facts_equal_parsed_ones_without_parsing(folder, monkeypatch):
+def test_cached_facts_are_not_parsed_again(folder, monkeypatch):
     kept(folder)
     expected = parsed(SOURCE)
     monkeypatch.setattr(source_facts, "parsed", None)
@@ -47,7 +47,7 @@ def test_kept_facts_equal_parsed_ones_without_parsing(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "other"])
-def test_damaged_file_counts_as_empty(folder, damage):
+def test_damaged_cache_file_is_ignored(folder, damage):
     file = kept(folder)
     content = bytearray(file.read_bytes())
     if damage == "flip":
@@ -56,7 +56,7 @@ def test_damaged_file_counts_as_empty(folder, damage):
     assert KnownFacts().of(SOURCE) == parsed(SOURCE)
 
 
-def test_folder_that_cannot_be_written_is_no_error(folder):
+def test_unwritable_cache_folder_raises_no_error(folder):
     folder.write_text("a file")
     known = KnownFacts()
     known.of(SOURCE)

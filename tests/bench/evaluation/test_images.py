@@ -172,7 +172,7 @@ def test_diverged_network_is_reported_in_the_row(tmp_path, known, monkeypatch):
     assert "predicts no distribution: log_probs is NaN at " in outcome.row["error"]
 
 
-def test_few_stack_frames_separate_job_and_update(tmp_path, known, monkeypatch):
+def test_call_stack_from_job_to_update_is_short(tmp_path, known, monkeypatch):
     depths = depths_of_updates(MAP, monkeypatch)
     outcomes(tmp_path, "map")
     assert max(depths) <= MOST_FRAMES

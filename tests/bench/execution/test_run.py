@@ -221,7 +221,7 @@ def test_log_states_why_fits_are_not_compiled(job, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("max_phases", "execution"), [(0, "eager"), (32, "native")])
-def test_few_stack_frames_separate_job_and_update(job, monkeypatch, max_phases, execution):
+def test_call_stack_from_job_to_update_is_short(job, monkeypatch, max_phases, execution):
     monkeypatch.setattr("lockstep_bench.bench.engine.stacked_training.MAX_PHASES", max_phases)
     depths = depths_of_updates(VIFA, monkeypatch)
     assert outcome_of(job("vifa", trials=1, epochs=150)).row["execution"] == execution

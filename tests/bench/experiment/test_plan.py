@@ -48,7 +48,7 @@ def test_flagged_splits_run_only_if_requested_by_number():
     assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
 
 
-def test_sets_with_flags_on_all_splits_are_run_only_by_name_and_number():
+def test_fully_flagged_data_sets_run_only_on_request():
     of_suite = {"suite": "uci-gp"}
     chosen = plan.chosen_datasets(request(**of_suite))
     assert {"gp-wine-grouped", "gp-concrete"} < {*chosen}

@@ -41,7 +41,7 @@ def test_joint_scores_of_one_sample_are_the_nmll(n_points):
     assert found["nmll_dyadic"] == pytest.approx(metrics.nmll(predictive, y), rel=1e-9)
 
 
-def test_joint_scores_tell_a_joint_distribution_from_its_marginals():
+def test_joint_scores_distinguish_predictives_of_equal_marginals():
     """Samples agree about all points or are shuffled at each: the marginals are equal."""
     generator = torch.Generator().manual_seed(0)
     offset = torch.randn(200, 1, generator=generator)

@@ -28,7 +28,7 @@ def test_a_stored_predictive_can_be_read_again(predictive):
         torch.testing.assert_close(other.double(), part.double(), rtol=1e-6, atol=1e-6)
 
 
-def test_ood_points_are_read_apart():
+def test_ood_predictions_are_read_separately():
     inside, outside = Classes(torch.randn(4, 6, 3).log_softmax(-1)), Classes(torch.randn(4, 2, 3).log_softmax(-1))
     again, targets, ood = predictive_of(predictions_table(inside, np.arange(6), torch.zeros(6), outside))
     torch.testing.assert_close(again.log_probs, inside.log_probs)

@@ -52,7 +52,7 @@ def train(fit, name, across, monkeypatch):
         ("map", TimedFit((40,), 40, 50)),  # as many units as rows
     ],
 )
-def test_bits_do_not_depend_on_tiles(name, fit, sources, monkeypatch):
+def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):
     if not bits_are_those_of_any_layout():
         pytest.skip("with this compiler all stacks have one layout")
     monkeypatch.setattr(row_tiles, "CACHED_BYTES", 1 << 10)
@@ -61,7 +61,7 @@ def test_bits_do_not_depend_on_tiles(name, fit, sources, monkeypatch):
     assert all(map(torch.equal, ours, others))
 
 
-def test_tiles_take_the_memory_of_their_rows(sources, monkeypatch):
+def test_row_tiles_need_memory_for_one_tile_only(sources, monkeypatch):
     sizes = []
     for n_rows in (400, 800):
         train(TimedFit((64,), n_rows, n_rows), "map", False, monkeypatch)
@@ -70,7 +70,7 @@ def test_tiles_take_the_memory_of_their_rows(sources, monkeypatch):
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the compiler knows no other processor's instructions")
-def test_depth_is_that_of_the_header(tmp_path):
+def test_summation_depth_equals_that_of_the_cpp_header(tmp_path):
     """The compiler compares them, for processors of both kinds."""
     sizes = [(6, 500, 50), (50, 500, 50), (200, 500, 200), (6, 500, 500), (500, 927, 1), (3, 100, 2), (12, 64, 9)]
     for flags, registers in ((["-mavx512f"], 32), (["-mavx2"], 16)):

@@ -51,7 +51,7 @@ def test_logistic_targets_follow_their_probabilities():
         assert y[inside].mean() == pytest.approx(probability[inside].mean(), abs=error)
 
 
-def test_every_set_states_its_true_model():
+def test_every_data_set_states_its_true_model():
     for source in posteriors.sources():
         assert source.model is not None
         assert source.suites == ("posterior",)

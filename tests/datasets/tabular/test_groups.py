@@ -13,12 +13,12 @@ def partition(n_rows: int, n_splits: int) -> list[Split]:
     return [Split(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_splits)]
 
 
-def test_equal_rows_share_a_number():
+def test_equal_rows_form_one_group():
     rows = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [2.0, 1e-300]])
     assert group_numbers(rows).tolist() == [0, 1, 0, 2]
 
 
-def test_groups_go_to_the_part_that_lacks_most():
+def test_each_group_joins_the_least_filled_test_part():
     groups = np.array([0, 0, 0, 1, 1, 2, 3, 4, 5])
     splits = grouped_splits(groups, partition(9, 3))
     # The group of three fills the first part and that of two goes to the second. The rows 5 and 8 stay in the third
@@ -26,14 +26,14 @@ def test_groups_go_to_the_part_that_lacks_most():
     assert [split.test.tolist() for split in splits] == [[0, 1, 2], [3, 4, 7], [5, 6, 8]]
 
 
-def test_rows_without_equals_stay_in_their_part():
+def test_distinct_rows_stay_in_their_published_test_part():
     published = partition(20, 4)
     splits = grouped_splits(np.arange(20), published)
     assert [split.sha256 for split in splits] == [split.sha256 for split in published]
 
 
 @given(st.lists(st.integers(0, 30), min_size=12, max_size=60), st.integers(2, 5))
-def test_no_group_is_on_both_sides_and_each_row_tests_once(groups, n_splits):
+def test_groups_are_not_divided_and_each_row_tests_once(groups, n_splits):
     groups = np.array(groups)
     splits = grouped_splits(np.unique(groups, return_inverse=True)[1], partition(len(groups), n_splits))
     assert sorted(np.concatenate([split.test for split in splits])) == list(range(len(groups)))

@@ -35,7 +35,7 @@ def name(request):
     return request.param
 
 
-def test_every_set_has_the_stated_shape_classes_and_splits(tmp_path, name):
+def test_data_sets_have_their_documented_shapes_classes_and_splits(tmp_path, name):
     assert datasets.availability(name, tmp_path, deep=True) == ("ready", "needs no files", "")
     dataset = datasets.load(name, tmp_path)
     (rows, features, ood), counts, parts = FACTS[name]

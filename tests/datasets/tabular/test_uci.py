@@ -26,7 +26,7 @@ def name(request, require_data):
     return request.param
 
 
-def test_every_set_has_its_shape_and_partitioning_splits(name):
+def test_data_sets_have_documented_shapes_splits_and_checksums(name):
     source, dataset = datasets.entry(name), datasets.load(name)
     assert dataset.x.shape == (source.n_rows, source.n_features)
     assert dataset.y.shape == (source.n_rows,)

@@ -116,7 +116,7 @@ def test_real_file_can_be_downloaded_and_verified(tmp_path, web, name, load_publ
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_set_has_stated_shape_classes_and_half_splits(name, load_published):
+def test_data_sets_have_documented_shapes_classes_and_half_splits(name, load_published):
     dataset = load_published(name)
     assert dataset.x.shape == SHAPES[name]
     assert np.bincount(dataset.y.astype(int)).tolist() == COUNTS[name]

@@ -22,13 +22,13 @@ def slow_if_large(name):
 
 
 @pytest.mark.parametrize("name", [slow_if_large(name) for name in AUDITED])
-def test_kept_facts_are_those_of_the_files(name, load_published):
+def test_stored_facts_equal_those_computed_from_the_files(name, load_published):
     facts, kept = audit(load_published(name)), audited.kept()[name]
     assert facts[:4] == kept[:4]
     assert facts[4:] == pytest.approx(kept[4:], rel=1e-5, abs=1e-4)
 
 
-def test_published_rows_are_in_one_test_part_each(load_published):
+def test_each_row_is_tested_in_one_published_split(load_published):
     for name in ("gp-yacht", "gp-autos"):
         dataset = load_published(name)
         assert sorted(np.concatenate([split.test for split in dataset.splits])) == list(range(len(dataset.y)))
@@ -36,7 +36,7 @@ def test_published_rows_are_in_one_test_part_each(load_published):
 
 
 @pytest.mark.parametrize("name", [slow_if_large(name) for name in REPAIRED])
-def test_repaired_splits_have_no_copies_and_the_published_sizes(name, load_published):
+def test_grouped_splits_have_no_copies_and_published_sizes(name, load_published):
     published, repaired = load_published(name.removesuffix("-grouped")), load_published(name)
     assert audited.kept()[name].most_copies == 0
     assert published.data_sha256 == repaired.data_sha256
@@ -44,7 +44,7 @@ def test_repaired_splits_have_no_copies_and_the_published_sizes(name, load_publi
     assert sizes[0] == sizes[1]
 
 
-def test_flags_and_repaired_versions_follow_the_rule():
+def test_copied_rows_decide_on_flags_and_grouped_versions():
     sources = {source.name: source for source in uci_gp.sources()}
     assert len(sources) == 36 + len(REPAIRED)
     flagged = {name for name, source in sources.items() if source.flagged}
@@ -74,32 +74,32 @@ def affine(first, second):
         ("gp-yacht", "yacht", np.log),
     ],
 )
-def test_sets_are_the_same_as_noted(name, other, target, load_published):
+def test_data_sets_equal_others_as_their_notes_state(name, other, target, load_published):
     ours, theirs = load_published(name), load_published(other)
     assert affine(ours.y, target(theirs.y))
     assert all(affine(ours.x[:, k], theirs.x[:, k]) for k in range(ours.x.shape[1]))
     assert any(f" {other}" in note for note in datasets.entry(name).notes)
 
 
-def test_wine_swaps_the_grade_and_the_alcohol(load_published):
+def test_wine_has_grade_and_alcohol_columns_swapped(load_published):
     ours, theirs = load_published("gp-wine"), load_published("wine")
     assert affine(ours.y, theirs.x[:, 10])
     assert affine(ours.x[:, 10], theirs.y)
 
 
-def test_targets_of_bike_are_the_logarithm_of_a_sum_of_inputs(load_published):
+def test_bike_target_is_the_log_of_summed_inputs(load_published):
     bike = load_published("gp-bike")
     riders = bike.x[:, 15:17] - bike.x[:, 15:17].min(axis=0)  # nobody rode in the quietest hours
     assert np.allclose(np.exp(bike.y - bike.y.min()), riders.sum(axis=1), rtol=2e-3)
 
 
-def test_targets_of_tamielectric_look_uniform(load_published):
+def test_tamielectric_targets_are_uniformly_distributed(load_published):
     dataset = load_published("gp-tamielectric")
     assert dataset.y.std() == pytest.approx(1 / np.sqrt(12), rel=0.005)
     assert max(abs(np.corrcoef(column, dataset.y)[0, 1]) for column in dataset.x.T) < 0.005
 
 
-def test_range_of_the_noise_comes_from_the_training_targets(load_published):
+def test_noise_range_is_computed_from_training_targets(load_published):
     source, dataset = datasets.entry("gp-yacht"), load_published("gp-yacht")
     low, high = datasets.source_of_split(source, dataset, 3).noise_precisions
     variance = dataset.y[dataset.splits[3].train].var()
@@ -126,7 +126,7 @@ def fetched(web, folder):
     return datasets.fetch("gp-song", folder, base_url=web.url)
 
 
-def test_first_download_teaches_the_checksums_with_a_warning(song, tmp_path):
+def test_first_download_stores_checksums_with_a_warning(song, tmp_path):
     with pytest.warns(UserWarning, match=r"nobody has published a checksum of uci_gp/song/data1?\.csv\.gz") as caught:
         assert len(fetched(song, tmp_path / "first")) == 3
     assert len(caught) == 2
@@ -147,13 +147,13 @@ def test_changed_files_are_refused_after_the_first_download(song, tmp_path):
     assert datasets.availability("gp-song", tmp_path / "first", deep=True).state == "damaged"
 
 
-def test_tables_of_song_follow_each_other(song):
+def test_two_tables_of_song_are_concatenated(song):
     x, y, splits = uci_gp.read("song", False, song.files)
     assert (x.tolist(), y.tolist()) == ([[1], [3], [5], [7]], [2, 4.5, 6, 8])
     assert [split.test.tolist() for split in splits] == [[0], [1]]
 
 
-def test_missing_song_says_what_to_do(tmp_path, monkeypatch):
+def test_error_for_missing_song_states_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr(learned, "path", lambda: tmp_path / learned.NAME)
     with pytest.raises(datasets.Unavailable, match=r"none of its 3 files .*fetch gp-song"):
         datasets.load("gp-song", tmp_path)

@@ -64,7 +64,7 @@ def test_total_time_adds_tuning_and_final_fit(cells, timings):
     np.testing.assert_equal(total.tolist(), [2.5, 0.5, np.nan])
 
 
-def test_frames_with_any_index_or_empty_are_accepted(cells, timings):
+def test_empty_frames_and_any_index_are_accepted(cells, timings):
     rows = cells(SHARED | {"split": 1}, SHARED | {"exclusive": True}).set_axis([7, 3])
     np.testing.assert_equal(
         fit_seconds(with_exclusive_times(rows, timings({"split": 1, "fit_seconds": 2.0}).to_pandas())), [2.0, np.nan]

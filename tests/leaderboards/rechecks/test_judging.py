@@ -46,7 +46,7 @@ def test_gap_and_tail_splits_give_no_noise_estimate(cells):
 @pytest.mark.parametrize(
     ("others", "outcome"), [((10.0, 30.0, 20.0, 40.0), WITHIN), ((30.8, 30.9, 31.0, 30.7), DIFFERENT)]
 )
-def test_other_seeds_tell_the_noise_where_splits_do_not(cells, others, outcome):
+def test_other_seeds_estimate_noise_if_splits_cannot(cells, others, outcome):
     table = cells(*(split(number, 15.6, dataset="yacht-tail") for number in range(4)))
     given = iter((30.8, *others))
     ran = []

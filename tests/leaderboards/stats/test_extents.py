@@ -14,7 +14,7 @@ def in_words(table) -> list[tuple[str, str, int]]:
     return [("".join(e.methods), "".join(e.compared), len(e.splits)) for e in extents_of(table)]
 
 
-def test_values_are_those_of_the_compared_methods_on_the_splits(table):
+def test_values_include_all_methods_run_on_the_splits(table):
     _, fewer = extents_of(table({"x": {"a": [1, 2, 3], "b": [4, 5, 6], "c": [..., ..., 7]}}))
     assert (fewer.compared, fewer.splits.tolist(), fewer.values.tolist()) == (["a", "b", "c"], [2], [[3, 6, 7]])
 

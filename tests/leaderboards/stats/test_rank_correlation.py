@@ -26,7 +26,7 @@ def test_tau_counts_concordant_pairs_of_methods():
     assert np.isnan(found.low)
 
 
-def test_tau_is_positive_where_the_better_by_one_is_the_better_by_the_other():
+def test_tau_is_positive_if_metrics_prefer_the_same_methods():
     high = cells([[1, 2, 3, 4]], [[0, 0, 0, 0]], accuracy=[0.9, 0.8, 0.7, 0.6])
     assert rank_correlation(high, "posterior", "quick", ("rel_cov", "accuracy")).mean == pytest.approx(1)
     low = cells([[1, 2, 3, 4]], [[9, 8, 7, 6]])

@@ -28,7 +28,7 @@ def test_ranks_are_by_means_of_flagged_splits_too(cells):
     assert (repair.swapped, repair.n_pairs) == (2, 3)
 
 
-def test_methods_without_all_splits_and_lines_are_left_out(cells):
+def test_unfinished_methods_and_baselines_are_left_out(cells):
     rows = rows_of(PUBLISHED, map=[1, 2], swag=[2, 3], constant=[0, 0], vifa=[1, 1])
     rows += rows_of(REPAIRED, map=[1], swag=[2], constant=[0], vifa=[1])
     rows[-1] |= {"status": "failed", "nmll": None}
@@ -38,7 +38,7 @@ def test_methods_without_all_splits_and_lines_are_left_out(cells):
 
 
 @pytest.mark.parametrize("other", ["gp-wine-grouped", "yacht"])
-def test_sets_without_their_other_version_have_no_comparison(cells, other):
+def test_data_sets_without_a_second_version_are_not_compared(cells, other):
     scores = {"map": [1], "swag": [2]}
     assert repairs(cells(*rows_of(PUBLISHED, **scores), *rows_of(other, **scores))) == []
     assert repairs(cells(*rows_of(PUBLISHED, map=[1]), *rows_of(REPAIRED, map=[1]))) == []

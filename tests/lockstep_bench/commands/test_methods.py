@@ -82,7 +82,7 @@ def test_methods_check_passes_on_its_options(monkeypatch):
     assert given == [(["map", "swa"], 3, "cpu"), (["map"], None, "cuda:1")]
 
 
-def test_methods_check_refuses_a_gpu_that_is_not_there(monkeypatch):
+def test_methods_check_refuses_a_missing_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     assert "finds no CUDA device here" in invoke("check", "map", "--device", "cuda").stderr
 

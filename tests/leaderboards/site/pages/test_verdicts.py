@@ -42,7 +42,7 @@ def ranked_site(shared_folder, tmp_path_factory):
     return Built(leaderboards.build(out, tmp_path_factory.mktemp("ranked"))), read_results(out).cells
 
 
-def test_page_marks_equal_the_verdicts_of_rank(ranked_site):
+def test_page_marks_equal_the_computed_verdicts(ranked_site):
     """Every cell with a mark or a class has the verdict of `rank_on_datasets`, and there are no other marks."""
     site, cells = ranked_site
     verdicts = {

@@ -175,7 +175,7 @@ class Method(Described, ABC):
         """Return the method with settings for a task; by default the method itself.
 
         Deep networks of images need other settings than small ones: a start near trained weights, small variances, a
-        divergence that grows during training. The engine calls this first, and trains the method that is returned.
+        weight of the KL divergence that grows during training. The engine trains the method that this returns.
         """
         return self
 

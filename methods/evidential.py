@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
         location: gamma, mean of the target's mean.
         virtual_count: nu, number of virtual observations of the mean.
         shape: a, shape of the variance's inverse-gamma distribution, above 1.
-        rate: b, scale of that distribution.
+        rate: b, scale of that inverse-gamma distribution, which is the rate of the precision's gamma distribution.
     """
 
     location: Tensor

@@ -124,9 +124,9 @@ class OnlineEM(OnlineFactorAnalysis):
     """Online factor analysis by EM: Algorithm 2 with another start and the parameter-expanded result."""
 
     def phase(self, update: int, plan: Plan) -> str:
-        """Return the phase of an update: in the burn-in, in the warm-up, or when F and psi are fitted.
+        """Return the name of the phase of an update: burn-in, warm-up, or fitting of F and psi.
 
-        The first iterate after the warm-up still uses the initial F and psi.
+        The first iterate after the warm-up still uses the initial F and psi, so it counts to the warm-up.
         """
         return _phase(update, plan, _warm_up(plan) + 1)
 

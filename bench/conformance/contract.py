@@ -81,10 +81,10 @@ def _has_a_card(name: str) -> None:
 
 @on_every_task
 def state_keeps_its_shape(examined: Examined, task: Task) -> str:
-    """Train fits, which raises TypeError if `update` changes the state's structure, shapes or types.
+    """Check that `update` keeps the state's structure, shapes and types; training in double precision fails otherwise.
 
-    These fits are in double precision. A second test, in single precision as in a run, checks that no tensor has double
-    precision. A method with `sweep` may have such tensors, because sums over all training rows need the precision.
+    In single precision, as in a run, no tensor may have double precision. A method with `sweep` may have such tensors,
+    because sums over all training rows need the precision.
     """
     fits = examined.stacked_fits(task)
     if isinstance(examined.method, FullBatchMethod):

@@ -41,9 +41,10 @@ def cluster_of(
 
 @contextmanager
 def backend_of(elsewhere: tuple[str, Tls] | None, todo: Sequence[Cell], fetch: bool) -> Iterator[DaskBackend | None]:
-    """Connect to a cluster and yield the backend that runs jobs on it; yield None to run on this machine.
+    """Connect to the cluster `elsewhere`, an address and TLS files, and yield the backend that runs jobs on it.
 
-    With `fetch`, the cluster's machines download missing data sets of the cells `todo`.
+    If `elsewhere` is None, yield None: jobs then run on this machine. With `fetch`, the cluster's machines download
+    missing data sets of the cells `todo`.
     """
     if elsewhere is None:
         yield None

@@ -32,7 +32,8 @@ def with_elbos(
         n_samples: number of weight samples for the expectation; at most `SAMPLES` are drawn.
 
     Returns:
-        The same dictionaries with the ELBOs in nats per training example, of targets in original units.
+        Copies of the dictionaries with the ELBOs, in nats per training example. Densities are those of targets in
+        original units.
     """
     if "kl" not in reported[0]:
         return reported

@@ -33,7 +33,9 @@ class Imputed:
         return np.concatenate([x, *copies]), np.concatenate([y, *[y[self._incomplete]] * len(copies)])
 
     def rows(self, wanted: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Return the row numbers, in the result of `appended`, of rows of the table as filled for a training part.
+        """Return row numbers in the arrays of `appended` for row numbers of the table.
+
+        An incomplete row is replaced by its copy that was filled for the training part.
 
         Args:
             wanted: row numbers in the table.

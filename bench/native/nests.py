@@ -156,7 +156,7 @@ class Nests:
 
     @staticmethod
     def constant(tensor: Tensor) -> View:
-        """Return a window onto a constant, which is the same for all replicas and updates."""
+        """Return a `View` of a constant tensor, of which all replicas and updates use the same copy."""
         shape, numbers = tuple(tensor.shape), tensor.detach().contiguous()
         if tensor.is_floating_point() and tensor.numel() > 1 and bool((numbers == numbers.flatten()[0]).all()):
             numbers = numbers.flatten()[:1].reshape((1,) * tensor.ndim)

@@ -63,7 +63,7 @@ class Paired(NamedTuple):
 
 
 def failures_in_words(failures: Mapping[str, list[int]], n_splits: int) -> str:
-    """Return a text on which splits failed, as in "3 of 205 splits: protein 3, yacht 0 and 4".
+    """Name the splits that failed, as in "3 of 205 splits: protein 3, yacht 0 and 4".
 
     Args:
         failures: splits by data set (`Paired.failures`).

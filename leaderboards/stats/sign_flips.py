@@ -43,7 +43,8 @@ class SignFlips(NamedTuple):
     Attributes:
         worse: booleans (M, M), the row's method is significantly worse than the column's.
         differences: finite differences of losses (D, P), the loss of a pair's first method minus that of its second.
-        critical: value of u above which a further pair would be significant; inf if there is none.
+        critical: threshold of the statistic u (see the module) above which one more pair would be significant; inf if
+            no value suffices.
     """
 
     worse: np.ndarray

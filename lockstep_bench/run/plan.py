@@ -65,9 +65,9 @@ def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPla
 
 @contextmanager
 def backend_and_workload(plan: RunPlan) -> Iterator[tuple[Backend | None, Workload]]:
-    """Yield the cluster that runs the jobs, or None for this machine, and the jobs and workers.
+    """Yield the backend that runs the jobs, which is None for this machine, and the jobs with their workers.
 
-    In a dry run and for runs on a GPU, the time and memory of methods are measured by short trainings first.
+    On this machine, a dry run and a run on a GPU first measure the time and memory of methods by short trainings.
     """
     request, todo = plan.request, plan.todo
     with backend_of(request.cluster if todo else None, todo, fetch=not request.dry_run) as backend:

@@ -132,7 +132,7 @@ def expected_gradient(
 def expected_gradient_of_mean(
     function: Callable[..., Tensor], q: LowRankNormal, noise: Noise, batches: tuple[Tensor, ...], scale: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return only the gradient in c (D,) and the value () of `expected_gradient`, from the same random numbers."""
+    """Return the gradient in the mean c of q, (D,), and the value, (), of `expected_gradient`, by the same numbers."""
     n_samples, (k, dim) = len(batches[0]), q.factors.shape
     latent = noise.normal(n_samples, k)
     if dim <= AT_ONCE:

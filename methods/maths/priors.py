@@ -89,8 +89,9 @@ class LearnedMeanAndVariance:
     """p(z | m, v) = N(m, v), p(m | v) = N(0, v / t), p(v) = InverseGamma(alpha, beta), separately for each entry of z.
 
     The optimal q is q(m | v) = N(mu / (t + 1), v / (t + 1)) and q(v) = InverseGamma(alpha + 1/2, B), with
-    B = beta + delta mu^2 / 2 + sigma^2 / 2. The penalty is eq. 13-14 of Wei and Khardon. When shared by the data, only
-    v is shared, and B contains averages of mu^2 and sigma^2 (eq. 29-30).
+    B = beta + delta mu^2 / 2 + sigma^2 / 2. The penalty is eq. 13-14 of Wei and Khardon,
+    where q(z) = N(mu, sigma^2). If all examples have one prior, they share v and not m, and B contains averages of mu^2
+    and sigma^2 (eq. 29-30).
 
     Attributes:
         alpha: shape of p(v).

@@ -35,7 +35,7 @@ def samples(out) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
-def test_random_worker_kills_change_no_result_or_memory(tmp_path):
+def test_random_kills_lose_no_row_and_the_drivers_memory_stays_flat(tmp_path):
     out, moments, count = tmp_path / "r", Random(0), MANY
     with (tmp_path / "log").open("w+") as log:
         for after in sorted(moments.sample(range(1, 30), N_KILLS)):

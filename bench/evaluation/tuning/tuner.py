@@ -155,7 +155,7 @@ class Centred:
 class Round:
     """A round: trials of some studies that are trained and scored together.
 
-    The duration of a round is divided equally between its studies.
+    Each study is charged an equal share of the round's wall-clock time.
 
     Args:
         searches: All studies.

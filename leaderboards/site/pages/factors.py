@@ -151,8 +151,8 @@ def effect_table(table: Crossed, factor: str, datasets: Sequence[str]) -> Effect
     """Return the effects of a factor: the difference between each level and the default level.
 
     The main effect of a level is averaged over all combinations of the other factors in which both levels were run.
-    For network and noise model, the effects within each single combination follow. Posteriors that were run only in
-    the default combination are left out.
+    Further lines give the effects of network and noise model in each combination of the other factors. Posteriors that
+    were run only in the default combination are left out.
     """
     levels = table.levels(factor)
     reference, lines = levels[0], []

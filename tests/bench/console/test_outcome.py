@@ -74,7 +74,7 @@ def test_methods_are_ordered_by_mean_rank(shown):
     assert order(text, "map", "vifa", "swag")[-1] == "map"
 
 
-def test_gap_and_tail_splits_show_median_and_worst(shown):
+def test_scores_on_gaps_are_median_and_worst_split_instead_of_mean(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 3.0, "vifa": 4.0}}, by_median=True)
     assert "median and worst over splits" in text
     assert order(text, "map", "vifa") == ["map", "vifa"]

@@ -87,7 +87,7 @@ def test_short_or_unrecorded_fits_have_no_convergence_diagnostics():
 
 @pytest.mark.parametrize("execution", ["native", "captured", "eager"])
 @pytest.mark.parametrize("moves", [False, True])
-def test_compared_updates_evaluate_the_same_minibatch(execution, moves):
+def test_paired_objective_values_use_the_same_minibatch(execution, moves):
     """Without a move of the weights the two values of a pair are equal, whatever their own minibatches are."""
     problem = correlated(seed=2, n_rows=100)
     hparams = {"lr": 0.001 * moves, "prior_precision": 1.0, "noise_precision": 1.0}

@@ -47,7 +47,7 @@ def test_estimator_names_are_listed_without_heavy_imports():
     assert {"torch", "sklearn", "scipy", "pyarrow"}.isdisjoint(modules.split())
 
 
-def test_every_estimator_name_loads_and_suits_some_stream():
+def test_every_estimator_loads_and_can_run_on_a_stream():
     assert {estimator.load() for estimator in ESTIMATORS.values()} == set(ALL)
     streams = [name for name in datasets.names() if "factor-analysis" in datasets.entry(name).suites]
     for name in names():

@@ -40,7 +40,7 @@ def test_table_shows_means_errors_marks_and_missing_cells(small):
     assert found["map"][1] == "–"
 
 
-def test_gap_and_tail_splits_show_median_and_worst(cells):
+def test_scores_on_gaps_are_median_and_worst_split_instead_of_mean(cells):
     values = {0: 1.0, 1: 1.1, 2: 1.2, 3: 1.3, 5: 90.0}
     rows = [{"suite": "uci-gap", "dataset": "yacht-gap", "split": k, "nmll": value} for k, value in values.items()]
     text = markdown(tables(cells(*rows)))

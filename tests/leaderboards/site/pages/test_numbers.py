@@ -24,7 +24,7 @@ def test_outlier_dominated_means_show_median_and_farthest_split(built):
     assert "one split" not in site["method-vifa.html"].words
 
 
-def test_gap_and_tail_splits_show_median_and_worst(built):
+def test_scores_on_gaps_are_median_and_worst_split_instead_of_mean(built):
     values = dict(zip((0, 1, 2, 3, 5), [1.0, 1.1, 1.2, 1.3, 90.0], strict=True))
     of_split = {"suite": "uci-gap", "dataset": "yacht-gap", "method": "mc-dropout"}
     pages = built(*({**of_split, "split": k, "nmll": v, "crps": v / 2} for k, v in {**values, 4: 7.0}.items()))

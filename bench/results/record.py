@@ -21,7 +21,8 @@ import pyarrow as pa
 from lockstep_bench.bench.environment.provenance import code_revision, host, versions
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.encoding import parquet_of
-from lockstep_bench.shared.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from lockstep_bench.shared.columns import CELLS, METRICS, TABLES
+from lockstep_bench.shared.schema import EXECUTIONS, SCHEMA_VERSION, STATUSES
 from lockstep_bench.shared.texts import from_outside
 
 # Fields that are not columns.

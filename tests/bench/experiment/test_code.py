@@ -103,6 +103,8 @@ def test_code_identity_changes_only_with_numerical_code(sources, changed_by, fil
         ("datasets/images/stl10.py", ("images", "cifar10", "map")),  # its partner
         ("bench/reference/distances.py", ("posterior", "yacht-linear", "map")),
         ("bench/streams/batch.py", ("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd")),
+        ("bench/evaluation/decisions.py", ("decisions", "wheel-0.5", "map")),
+        ("datasets/synthetic/bandits.py", ("decisions", "digits-bandit", "map")),
         ("methods/ensemble.py", ("uci", "yacht", "ensemble:map")),
     ],
 )

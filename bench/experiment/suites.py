@@ -18,7 +18,7 @@ class Suite:
         name: name on the command line.
         title: display name.
         kind: kind of the suite's cells, such as image classification.
-        headline: metrics of `shared.schema.METRICS` that a run prints at its end -> their display names.
+        headline: metrics of `shared.columns.METRICS` that a run prints at its end -> their display names.
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: for each preset, the number of splits of a data set that are run by default; None for all.
         presets: protocols by name.

@@ -79,7 +79,7 @@ class Results:
             self._files.add(self._path("cells", result.cell), result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.schema.CELLS`."""
+        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.columns.CELLS`."""
         table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
         write_atomically(parquet_of(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 

@@ -84,7 +84,7 @@ class CellFiles:
 
     @property
     def table(self) -> pa.Table:
-        """The needed columns of all cells, with the types of `shared.schema.CELLS`."""
+        """The needed columns of all cells, with the types of `shared.columns.CELLS`."""
         table = self.encoded
         return table.cast(pa.schema([CELLS.field(name) for name in table.column_names]))
 

@@ -9,6 +9,7 @@ import torch
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.methods.maths.predictive import Classes, Normals
+from lockstep_bench.shared.columns import METRICS, TABLES
 from lockstep_bench.shared.schema import (
     CLASSIFICATION,
     CONFIDENCE,
@@ -17,14 +18,12 @@ from lockstep_bench.shared.schema import (
     FIDELITY,
     GROUP_OOD,
     JOINT,
-    METRICS,
     OOD,
     OOD_SETS,
     REGRESSION,
     RELIABILITY,
     SELECTED,
     SELECTIVE,
-    TABLES,
 )
 
 

@@ -187,7 +187,8 @@ class BanditEvaluation:
 
 def block_ends(n_rounds: int) -> list[int]:
     """Return the numbers of rounds at which blocks end: `BLOCKS` about equal ones, or fewer of one round each."""
-    return np.unique(np.linspace(0, n_rounds, BLOCKS + 1).round().astype(int))[1:].tolist()
+    ends: list[int] = np.unique(np.linspace(0, n_rounds, BLOCKS + 1).round().astype(int))[1:].tolist()
+    return ends
 
 
 def means(predictive: Predictive) -> np.ndarray:

@@ -54,7 +54,7 @@ REPLICATIONS = (
     *("energy-linear-released", "boston-linear-released", "concrete-linear-released", "yacht-linear-released"),
     *("a1a-all-logistic", "synthetic-linear-2d-released"),
 )
-BANDIT = Protocol(epochs=200, batch_size=16, space="wide", max_minibatches=2000, **UNTUNED)
+BANDIT = Protocol(epochs=200, batch_size=16, space="wide", max_minibatches=2000).changed(**UNTUNED)
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether

@@ -17,11 +17,12 @@ def regrets(runs: pd.DataFrame) -> Markup:
     scale = PanelScale((0, last), (0, highest))
 
     def panel(method: str) -> list[str]:
-        mean, error = over_runs.loc[method, "mean"], over_runs.loc[method, "sem"].fillna(0.0)
+        curve = over_runs.loc[method].fillna(0.0)
+        rounds, mean, error = curve.index.to_numpy(), curve["mean"].to_numpy(), curve["sem"].to_numpy()
         return [
-            scale.line(chance.index, chance, "ink thin dotted"),
-            scale.band(mean.index, mean - error, mean + error, "ours"),
-            scale.line(mean.index, mean, "ours"),
+            scale.line(chance.index.to_numpy(), chance.to_numpy(), "ink thin dotted"),
+            scale.band(rounds, mean - error, mean + error, "ours"),
+            scale.line(rounds, mean, "ours"),
         ]
 
     places = (0, float(f"{highest:.1g}")) if float(f"{highest:.1g}") <= highest else (0, float(f"{highest / 2:.1g}"))

@@ -91,6 +91,9 @@ class BanditEvaluation:
         job: The cells: one method on several splits of a bandit.
         device: The torch device that fits are trained on.
         on_progress: Called now and then with the progress of the job.
+
+    Raises:
+        ValueError: There is only one round, and so no fit.
     """
 
     def __init__(self, job: Job, device: torch.device, on_progress: OnProgress):
@@ -102,12 +105,14 @@ class BanditEvaluation:
         self.plays = [
             Play(rows, expected[rows], each.fit_seed) for rows, each in zip(rounds, assignment.seeded, strict=True)
         ]
+        if len(rounds[0]) < 2:
+            raise ValueError("stream_length is 1, and a bandit needs 2 rounds: a first one, and one after a fit")
         self._ends = block_ends(len(rounds[0]))
         self._data = Data.of(dataset.x, dataset.y, device)
         self._trainer = stacked_trainer(assignment, self._data, ProgressReporter(1, on_progress))
         places, limit = range(len(self.plays)), self._trainer.limit
         self._stacks = [places[first : first + limit] for first in places[::limit]]
-        self._trainer.progress.n_stacks = len(self._stacks) * max(1, len(self._ends) - 1)
+        self._trainer.progress.n_stacks = len(self._stacks) * (len(self._ends) - 1)
         self._hparams = [Centred(assignment.space(place)).best().hparams for place in places]
         self._seconds = {"fit": 0.0, "predict": 0.0}
         self._flawed: set[int] = set()  # places of fits whose predictions were not finite
@@ -177,10 +182,7 @@ class BanditEvaluation:
             known,
             status="ok",
             fit=known.trained_fit.with_diagnostics(regret_uniform=last["regret_uniform"]),
-            metrics={
-                "regret": last["regret"],
-                "regret_uniform_ratio": last["regret"] / last["regret_uniform"],
-            },
+            metrics={"regret": last["regret"], "regret_uniform_ratio": last["regret"] / last["regret_uniform"]},
             tables={"regrets": pa.table(table, schema=REGRETS)},
         )
 

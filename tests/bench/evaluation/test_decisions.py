@@ -28,8 +28,8 @@ def play_of(expected, seed=0):
     return Play(np.arange(expected.size).reshape(expected.shape), expected, seed)
 
 
-def evaluation_of(method, name="wdbc-bandit", splits=(0,), seed=0, rows=150):
-    cells = tuple(Cell("decisions", name, method, split, "tiny", PROTOCOL, seed) for split in splits)
+def evaluation_of(method, name="wdbc-bandit", splits=(0,), seed=0, rows=150, protocol=PROTOCOL):
+    cells = tuple(Cell("decisions", name, method, split, "tiny", protocol, seed) for split in splits)
     job = Job(cells, tuple(Path("unused") for _ in cells), None, stack_rows=rows)
     return BanditEvaluation(job, torch.device("cpu"), lambda progress: None)
 
@@ -101,6 +101,11 @@ def test_values_that_are_not_finite_leave_the_choice_to_chance():
     play = play_of(np.zeros((300, 3)))
     play.take_best(np.full((1, 300, 3), np.nan))
     assert np.bincount(play.actions, minlength=3).min() > 60
+
+
+def test_single_round_is_refused():
+    with pytest.raises(ValueError, match="a bandit needs 2 rounds"):
+        evaluation_of("map", protocol=PROTOCOL.changed(stream_length=1))
 
 
 def test_blocks_are_about_equal_and_end_with_the_last_round():

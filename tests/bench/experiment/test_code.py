@@ -89,6 +89,9 @@ def changed_by(parts, before):
         ("bench/execution/scheduler.py", False, False),
         ("bench/costs/batching.py", False, False),
         ("shared/rows/reader.py", False, False),
+        ("shared/columns.py", False, False),
+        ("bench/evaluation/decisions.py", False, False),
+        ("datasets/synthetic/bandits.py", False, False),
     ],
 )
 def test_code_identity_changes_only_with_numerical_code(sources, changed_by, file, shared, of_method):

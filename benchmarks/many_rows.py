@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from lockstep_bench import methods
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
-from lockstep_bench.shared.schema import CELLS, CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
+from lockstep_bench.shared.schema import CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
 
 SUITE, PRESET, FAILED = "uci", "made-up", 0.01
 PROTOCOL = Protocol()

@@ -22,7 +22,7 @@ from lockstep_bench.datasets.errors import BrokenDataset, UnknownDataset, in_wor
 from lockstep_bench.datasets.images.weights import WEIGHTS, Weights
 from lockstep_bench.datasets.own.table import Table
 from lockstep_bench.datasets.records import Source
-from lockstep_bench.datasets.synthetic import factor_models, posteriors, sgd_streams, toy
+from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams, toy
 from lockstep_bench.datasets.tabular import (
     diabetes,
     sklearn_classification,
@@ -47,7 +47,7 @@ def _built_in() -> dict[str, Source]:
     along_features = uci_features.sources()
     gaussian_processes = uci_gp.sources()
     tables = (*regression, *classification, *along_features, *gaussian_processes)
-    everything = (*tables, *streams, *reference, *images.sources())
+    everything = (*tables, *streams, *reference, *bandits.sources(), *images.sources())
     return {source.name: source for source in everything}
 
 

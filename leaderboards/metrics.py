@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lockstep_bench.shared import schema
+from lockstep_bench.shared.columns import METRICS
 
 
 class Metric(NamedTuple):
@@ -94,6 +95,8 @@ TITLES = {
     "sd_ratio": "Spread ratio",
     "sd_ratio_between": "Spread ratio, in the gap",
     "sd_ratio_far": "Spread ratio, far away",
+    "regret": "Regret",
+    "regret_uniform_ratio": "Regret / chance",
     "total_seconds": "Tuning + fit, s",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
@@ -112,6 +115,7 @@ TITLES = {
 }
 
 GOALS = (
+    (r"regret(_uniform_ratio)?", "low"),
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|energy_score|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
     (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
@@ -129,10 +133,11 @@ COMPUTED = {
 }
 PARTS = {"total_seconds": ("tune_seconds", "fit_seconds")}  # that details show in its place
 
-MEASURED = (*schema.METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exports
+MEASURED = (*METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exports
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
+    *("regret_uniform_ratio", "regret"),
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",
@@ -142,7 +147,7 @@ HEADLINE = (
 HEADLINE_OF_MEDIANS = (*HEADLINE[: HEADLINE.index("rmse")], "crps", *HEADLINE[HEADLINE.index("rmse") :])
 
 # The first that a data set has orders its methods. Distances to a reference posterior come first.
-LEADS = ("rel_cov", "total_variation", "nmll")
+LEADS = ("regret_uniform_ratio", "rel_cov", "total_variation", "nmll")
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
 
@@ -153,7 +158,7 @@ NULLS = {"ece": ("ece_null", "ece_null_95")}
 @cache
 def metric(name: str) -> Metric:
     """Return the description of the metric that the column `name` of the result schema holds."""
-    meaning = (schema.METRICS | COMPUTED | schema.COSTS).get(name, "")
+    meaning = (METRICS | COMPUTED | schema.COSTS).get(name, "")
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
     if interval := re.fullmatch(r"interval_score_(\d+)", name):

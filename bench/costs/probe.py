@@ -93,7 +93,8 @@ def _with_length(cell: Cell, length: int | None) -> Cell:
     """Return the cell with `length` planned updates, or vectors per stream; the cell itself if `length` is None."""
     if length is None:
         return cell
-    changes = {"max_updates": length, "stream_length": min(length, cell.protocol.stream_length)}
+    is_stream = SUITES[cell.suite].kind.data == STREAMS
+    changes = {"stream_length": min(length, cell.protocol.stream_length)} if is_stream else {"max_updates": length}
     return replace(cell, protocol=cell.protocol.changed(**changes))
 
 

@@ -13,7 +13,8 @@ import pandas as pd
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.shared.schema import LATER, METRICS
+from lockstep_bench.shared.columns import METRICS
+from lockstep_bench.shared.schema import LATER
 
 # Numbers that a repetition must reproduce. Metrics of `LATER` are left out: older rows lack them, and some jump where
 # rounding changes the order of points.

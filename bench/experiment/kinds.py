@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.experiment import estimators
-from lockstep_bench.shared.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
+from lockstep_bench.shared.protocol import IMAGES, SETTINGS, STREAMS, VECTORS, Protocol, in_words
 
 if TYPE_CHECKING:
     from lockstep_bench.methods.problem import Task
@@ -59,6 +59,10 @@ class Kind:
     def belongs(self, name: str, suite: str) -> bool:
         """Return True if a method runs in a suite by default, False if the user has to name it."""
         return suite in methods.get(name).suites
+
+    def takes(self, setting: str) -> bool:
+        """Return True if a field of a protocol applies to cells of this kind."""
+        return self.data in SETTINGS[setting].data
 
     def in_words(self, protocol: Protocol) -> str:
         """Return the budget of a cell in words."""
@@ -150,4 +154,37 @@ class Fidelity(Kind):
         likelihood = task().likelihood
         if likelihood.standardises and likelihood.kind != "gaussian":
             return f"its reference posterior has Gaussian noise, not that of the likelihood {likelihood.kind}"
+        return super().excludes(method, dataset, task)
+
+
+class Decisions(Kind):
+    """Kind of cells in which a method chooses the actions of a bandit; nothing is tuned.
+
+    The field `stream_length` of a protocol is the largest number of rounds.
+    """
+
+    data = "decisions"
+    fields = frozenset(
+        (
+            *("hparams", "epochs", "batch_size", "max_minibatches", "max_updates", "samples", "hidden", "activation"),
+            *("space", "stream_length"),
+        )
+    )
+
+    def takes(self, setting: str) -> bool:
+        return setting in self.fields
+
+    def in_words(self, protocol: Protocol) -> str:
+        values = {name: value for name, value in json.loads(protocol.to_json()).items() if self.takes(name)}
+        return f"up to {protocol.stream_length:,} rounds, " + in_words(
+            {"sampler": "centre", **values, "stream_length": None}
+        )
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        used = methods.get(method)
+        return used.members if used.stackable else 0
+
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        if not methods.get(method).joint:
+            return "it draws no functions, of which Thompson sampling needs one"
         return super().excludes(method, dataset, task)

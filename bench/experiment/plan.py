@@ -103,7 +103,7 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     for name, value in request.changes.items():
         if value == getattr(original, name):  # a page's command gives all fields where it does not know the preset
             continue
-        if kind.data not in SETTINGS[name].data:
+        if not kind.takes(name):
             concerned = " and ".join(SETTINGS[name].data)
             raise InvalidRequest(f"{name} is a setting for {concerned}, and the suite {request.suite} has {kind.data}")
         if name in ("hidden", "activation") and kind.settled:

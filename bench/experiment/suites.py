@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.experiment.kinds import Fidelity, Images, Kind, Streams
+from lockstep_bench.bench.experiment.kinds import Decisions, Fidelity, Images, Kind, Streams
 from lockstep_bench.shared.protocol import Protocol
 
 
@@ -18,7 +18,7 @@ class Suite:
         name: name on the command line.
         title: display name.
         kind: kind of the suite's cells, such as image classification.
-        headline: metrics of `shared.schema.METRICS` that a run prints at its end -> their display names.
+        headline: metrics of `shared.columns.METRICS` that a run prints at its end -> their display names.
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: for each preset, the number of splits of a data set that are run by default; None for all.
         presets: protocols by name.
@@ -54,6 +54,7 @@ REPLICATIONS = (
     *("energy-linear-released", "boston-linear-released", "concrete-linear-released", "yacht-linear-released"),
     *("a1a-all-logistic", "synthetic-linear-2d-released"),
 )
+BANDIT = Protocol(epochs=200, batch_size=16, space="wide", max_minibatches=2000).changed(**UNTUNED)
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether
@@ -183,6 +184,20 @@ SUITES = {
             hidden=(),
             splits={"paper": None, "quick": 3},
             presets={"paper": Protocol(), "quick": Protocol(stream_length=10_000)},
+        ),
+        Suite(
+            name="decisions",
+            title="Contextual bandits",
+            methods_of="uci",
+            kind=Decisions("lockstep_bench.bench.evaluation.decisions:BanditEvaluation"),
+            headline={"regret_uniform_ratio": "Regret / chance"},
+            hidden=(50,),
+            splits={"untuned": None, "quick": 2},
+            left_out={"quick": ("breast-cancer-bandit", "a1a-bandit", "usps3v5-bandit")},
+            presets={
+                "untuned": BANDIT,
+                "quick": BANDIT.changed(epochs=150, max_minibatches=300, stream_length=500),
+            },
         ),
         Suite(
             name="toy",

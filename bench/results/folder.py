@@ -34,12 +34,13 @@ from lockstep_bench.bench.results.encoding import parquet_of
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.datasets import Table
+from lockstep_bench.shared.columns import CELLS, TABLES
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.checking import NEWER, read_files
 from lockstep_bench.shared.rows.encoded import as_frame
 from lockstep_bench.shared.rows.reader import CellFiles
 from lockstep_bench.shared.rows.rows_cache import KEY
-from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, cell_key, timing_key
+from lockstep_bench.shared.schema import LONGER, TIMES, TIMINGS, cell_key, timing_key
 
 # Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four
 # times the memory.
@@ -78,7 +79,7 @@ class Results:
             self._files.add(self._path("cells", result.cell), result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.schema.CELLS`."""
+        """Add the metrics `values` to a finished cell's row, which has all columns of `shared.columns.CELLS`."""
         table = pa.Table.from_pylist([{**row, **values}], schema=CELLS)
         write_atomically(parquet_of(table), self.out / "cells" / f"{cell_key(*(row[name] for name in KEY))}.parquet")
 

@@ -1,4 +1,4 @@
-"""The record of a finished cell (one method on one split), and its conversion to a row of `shared.schema.CELLS`.
+"""The record of a finished cell (one method on one split), and its conversion to a row of `shared.columns.CELLS`.
 
 An evaluation returns one `Outcome` per cell. The process that ran it adds the machine, the time and the code version,
 and makes a `CellResult`. All records are frozen. Types of values are checked against the schema when the row is
@@ -21,7 +21,8 @@ import pyarrow as pa
 from lockstep_bench.bench.environment.provenance import code_revision, host, versions
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.encoding import parquet_of
-from lockstep_bench.shared.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from lockstep_bench.shared.columns import CELLS, METRICS, TABLES
+from lockstep_bench.shared.schema import EXECUTIONS, SCHEMA_VERSION, STATUSES
 from lockstep_bench.shared.texts import from_outside
 
 # Fields that are not columns.
@@ -34,7 +35,7 @@ FREE_TEXTS = {"error": 20_000, "error_class": 500, "log": 100_000, "device": 500
 class Record:
     """Base of records: each holds the columns of a result row that become known at the same time.
 
-    Every field, except for those in `COMPOUND`, is a column of `shared.schema.CELLS`. The texts in `FREE_TEXTS` are
+    Every field, except for those in `COMPOUND`, is a column of `shared.columns.CELLS`. The texts in `FREE_TEXTS` are
     made printable and shortened, so that they can be stored and shown.
     """
 
@@ -135,12 +136,12 @@ class Outcome(Record):
         search_space: Optuna distributions by hyper-parameter, as a JSON object; None if nothing is tuned.
         tuning: Result of the hyper-parameter search; None until it is over.
         fit: Size and costs of the final fit; None until it is trained.
-        metrics: Values by their names in `shared.schema.METRICS`; empty unless `status` is "ok".
+        metrics: Values by their names in `shared.columns.METRICS`; empty unless `status` is "ok".
         reference: Kind and quality of the reference posterior, as a JSON object.
         status: One of `shared.schema.STATUSES`; None until the evaluation is finished.
         error: The reason for a status other than "ok".
         error_class: Class of the exception, as "module.Class", or "Class" if it is built in.
-        tables: Tables that are stored in separate files, by their names in `shared.schema.TABLES`.
+        tables: Tables that are stored in separate files, by their names in `shared.columns.TABLES`.
 
     Raises:
         ValueError: A metric, a table or the status is unknown, or there are metrics although the status is not "ok".
@@ -219,7 +220,7 @@ class Provenance(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CellResult(Record):
-    """The result of a finished cell: one row of `shared.schema.CELLS`, and its tables.
+    """The result of a finished cell: one row of `shared.columns.CELLS`, and its tables.
 
     Attributes:
         cell: The method, data set, split and protocol.
@@ -256,12 +257,12 @@ class CellResult(Record):
 
     @property
     def tables(self) -> Mapping[str, pa.Table]:
-        """Tables that are stored in separate files, by their names in `shared.schema.TABLES`."""
+        """Tables that are stored in separate files, by their names in `shared.columns.TABLES`."""
         return self.outcome.tables
 
     @property
     def row(self) -> dict[str, Any]:
-        """The row as a dictionary: all columns of `shared.schema.CELLS`, in their order; None for unknown values."""
+        """The row as a dictionary: all columns of `shared.columns.CELLS`, in their order; None for unknown values."""
         cell, outcome = self.cell, self.outcome
         values = {
             "schema_version": SCHEMA_VERSION,
@@ -275,7 +276,7 @@ class CellResult(Record):
         return {name: values.get(name) for name in CELLS.names}
 
     def to_table(self) -> pa.Table:
-        """Return the row as an Arrow table of the schema `shared.schema.CELLS`."""
+        """Return the row as an Arrow table of the schema `shared.columns.CELLS`."""
         return pa.Table.from_pylist([self.row], schema=CELLS)
 
     @cached_property

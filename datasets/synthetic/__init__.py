@@ -1,4 +1,4 @@
-"""Synthetic data sets with a known truth: factor models, SGD streams, models with a known posterior, a toy task.
+"""Synthetic data sets: factor models, SGD streams, models with a known posterior, a toy task, bandits.
 
-Imports allowed here: `datasets.tabular`, `datasets.splits` and `datasets.records`.
+Imports allowed here: `datasets.tabular`, `datasets.splits`, `datasets.standardise` and `datasets.records`.
 """

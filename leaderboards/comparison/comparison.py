@@ -28,7 +28,7 @@ from lockstep_bench.leaderboards.stats.paired import mean_of_known
 from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level
 from lockstep_bench.leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
 from lockstep_bench.leaderboards.wording.formats import counted
-from lockstep_bench.shared.schema import METRICS
+from lockstep_bench.shared.columns import METRICS
 
 WHERE = [*GROUP, "metric"]
 BEYOND_NOISE = ("better", "worse", "moved")

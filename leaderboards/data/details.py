@@ -73,7 +73,7 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
     """Return one kind of table that is stored beside rows, of all cells in one frame; None if no cell has it.
 
     Args:
-        table: kind of table, a name in `shared.schema.TABLES`, such as "predictions".
+        table: kind of table, a name in `shared.columns.TABLES`, such as "predictions".
         cells: the cells; their method, split and seed become columns.
     """
     if not any_of(table, cells):

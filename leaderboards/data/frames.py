@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 import pyarrow as pa
 
+from lockstep_bench.shared.columns import CELLS, REGRETS
 from lockstep_bench.shared.rows import encoded
 from lockstep_bench.shared.schema import (
     BANDS,
-    CELLS,
     CONFIDENCE,
     CURVES,
     LONGER,
@@ -39,6 +39,7 @@ DETAILS = {
     "confidence": CONFIDENCE,
     "curves": CURVES,
     "posteriors": POSTERIORS,
+    "regrets": REGRETS,
     "reliability": RELIABILITY,
     "selective": SELECTIVE,
     "shifts": SHIFTS,

@@ -11,6 +11,7 @@ from lockstep_bench.leaderboards.data.details import any_of, details, gathered
 from lockstep_bench.leaderboards.figures import calibration, classifiers
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.reference import bands, contours, curves, principal_axes
+from lockstep_bench.leaderboards.figures.regrets import regrets
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording.formats import visible
 from lockstep_bench.shared.schema import SHIFT_FAMILIES
@@ -30,7 +31,7 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     panels = pd.Index(methods).get_indexer(pd.Index(cells["method"]))[places]
     finished = cells.iloc[places[np.argsort(panels, kind="stable")]]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
-        *(_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective),
+        *(_posteriors, _bands, partial(_curves, key), _regrets, _reliability, _confidence, _selective),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),
     ]
     plots = [plot for make in makers if (plot := make(finished))]
@@ -82,6 +83,18 @@ def _curves(key: str, cells: pd.DataFrame) -> Plot | None:
         Markup(curves(runs, "rel_cov", title, key)),
         f"{title} against the number of vectors, by {_named(dict.fromkeys(runs['method']))}",
         "Mean over splits ± standard error, as the stream grows.",
+    )
+
+
+def _regrets(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("regrets", cells)
+    if runs is None:
+        return None
+    return Plot(
+        regrets(runs),
+        f"Regret against the number of rounds by {_named(dict.fromkeys(runs['method']))}",
+        "Regret: expected reward of the best actions, less that of the chosen ones, summed "
+        "over the rounds so far; mean over splits ± standard error. Dotted: uniformly random actions.",
     )
 
 

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.results import UnavailableSet
 from lockstep_bench.leaderboards.stats.first_predictions import file_name
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
-from lockstep_bench.shared.schema import CELLS, LONGER, TIMINGS
+from lockstep_bench.shared.schema import LONGER, TIMINGS
 
 NO_LONGER = LONGER.empty_table().to_pandas()
 MOST_ROWS = 4_000  # of a file, which has less than 1 MiB then: git keeps every version of it

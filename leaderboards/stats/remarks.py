@@ -22,7 +22,7 @@ from lockstep_bench.leaderboards.metrics import badness, metric
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.wording.formats import counted
 from lockstep_bench.methods import BASELINE
-from lockstep_bench.shared.schema import METRICS
+from lockstep_bench.shared.columns import METRICS
 
 NO_BETTER = "no better than predicting the mean"
 IMPROVING = "still improving"

@@ -12,8 +12,8 @@ import soak
 from runs import ROOT, wait_for
 
 from benchmarks.trivial import trivial_cells
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.reader import CellFiles
-from lockstep_bench.shared.schema import CELLS
 
 LARGEST_GROWTH = 0.1  # of the driver's resident memory, from its first hundredth of the cells to its last
 START_SECONDS = 300

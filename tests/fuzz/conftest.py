@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
-from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("fixed", max_examples=30, derandomize=True, database=None, **UNHURRIED)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
 from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
-from lockstep_bench.shared.schema import CELLS
 
 
 def damages(length: int):

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 PROTOCOL = {"epochs": 120, "batch_size": 10, "trials": 30, "folds": 5, "sampler": "random", "samples": 100}
 

@@ -17,10 +17,11 @@ from typer.testing import CliRunner
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.simulation.promises import scenarios
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.papers.entries import entries
 from lockstep_bench.shared.rows import rows_cache
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
-from lockstep_bench.shared.schema import CELLS, cell_key
+from lockstep_bench.shared.schema import cell_key
 
 
 def run(*words):

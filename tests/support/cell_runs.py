@@ -5,8 +5,8 @@ import dataclasses
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.shared.columns import METRICS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import METRICS
 
 TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
 

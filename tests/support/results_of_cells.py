@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lockstep_bench.bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
-from lockstep_bench.shared.schema import METRICS
+from lockstep_bench.shared.columns import METRICS
 
 DATA = {"task": "regression", "n_train": 9, "n_test": 1, "n_ood": 0, "data_sha256": "d", "split_sha256": "s"}
 TUNING = {"hparams": "{}", "n_trials": 1, "n_trials_failed": 0}

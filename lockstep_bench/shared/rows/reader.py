@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.checking import NEWER, read_files
 from lockstep_bench.shared.rows.encoded import joined, values
 from lockstep_bench.shared.rows.rows_cache import KEY, Remembered
-from lockstep_bench.shared.schema import CELLS, LONGER, TIMINGS, cell_key
+from lockstep_bench.shared.schema import LONGER, TIMINGS, cell_key
 
 
 class Rows(NamedTuple):
@@ -83,7 +84,7 @@ class CellFiles:
 
     @property
     def table(self) -> pa.Table:
-        """The needed columns of all cells, with the types of `shared.schema.CELLS`."""
+        """The needed columns of all cells, with the types of `shared.columns.CELLS`."""
         table = self.encoded
         return table.cast(pa.schema([CELLS.field(name) for name in table.column_names]))
 

@@ -19,10 +19,11 @@ from struct import Struct
 
 import pyarrow as pa
 
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.encoded import encoded, joined, values
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
-from lockstep_bench.shared.schema import CELLS, cell_key
+from lockstep_bench.shared.schema import cell_key
 
 WORTHWHILE = 200  # files: what can be read in half a second is not remembered
 KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")

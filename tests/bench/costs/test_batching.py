@@ -100,6 +100,8 @@ def test_memory_limits_the_fits_per_stack(kind, share, need, rows):
         (replace(PAPER, protocol=SUITES["uci"].presets["tuned"]), 30),  # TPE's first round: 10 trials x 3 folds
         (replace(PAPER, protocol=Protocol(sampler="centre")), 1),
         (replace(PAPER, suite="images", dataset="mnist", method="map"), 0),
+        (replace(PAPER, suite="decisions", dataset="wheel-0.5", method="deep-ensemble"), 5),
+        (replace(PAPER, suite="decisions", dataset="wheel-0.5", method="hmc"), 0),
         (replace(PAPER, suite="factor-analysis", dataset="fa-D100-K10-spectrum1-10", method="batch-svd"), 1),
     ],
 )

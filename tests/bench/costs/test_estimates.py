@@ -22,8 +22,9 @@ from lockstep_bench.bench.costs.estimates import (
 )
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 SHORT = Protocol(epochs=2, trials=4)
 CELL = Cell("uci", "yacht", "map", 0, "p", SHORT, 0)  # 6 features; boston 13, a1a 123

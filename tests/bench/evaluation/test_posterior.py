@@ -17,8 +17,9 @@ from lockstep_bench.bench.experiment.progress import JobProgress
 from lockstep_bench.bench.reference.posterior import ReferencePosterior
 from lockstep_bench.bench.reference.sampled import UnconvergedReference
 from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import BANDS, CELLS, POSTERIORS
+from lockstep_bench.shared.schema import BANDS, POSTERIORS
 
 TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, validation_samples=10)
 

@@ -25,8 +25,8 @@ from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.datasets import registry
 from lockstep_bench.datasets.images import aptos, weights
 from lockstep_bench.methods.networks.resnets import ResNet
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import CELLS
 
 N_IMAGES = 12
 PAPER = SUITES["retinopathy"].presets["paper"]

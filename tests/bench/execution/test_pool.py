@@ -15,8 +15,8 @@ from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import CELLS
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
 ALONE, SHARED = Worker("alone"), Worker("shared", neighbours=1)

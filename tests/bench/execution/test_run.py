@@ -27,7 +27,8 @@ from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
 from lockstep_bench.methods.vifa import VIFA
-from lockstep_bench.shared.schema import CELLS, COSTS, METRICS, TRAINING
+from lockstep_bench.shared.columns import CELLS, METRICS
+from lockstep_bench.shared.schema import COSTS, TRAINING
 from lockstep_bench.shared.seeds import seed_of
 
 REGRESSION = {

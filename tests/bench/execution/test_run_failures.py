@@ -20,7 +20,7 @@ from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
-from lockstep_bench.shared.schema import CELLS
+from lockstep_bench.shared.columns import CELLS
 
 
 def test_failed_cell_stores_its_reason_and_known_facts(job, monkeypatch):

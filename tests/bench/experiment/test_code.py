@@ -89,6 +89,9 @@ def changed_by(parts, before):
         ("bench/execution/scheduler.py", False, False),
         ("bench/costs/batching.py", False, False),
         ("shared/rows/reader.py", False, False),
+        ("shared/columns.py", False, False),
+        ("bench/evaluation/decisions.py", False, False),
+        ("datasets/synthetic/bandits.py", False, False),
     ],
 )
 def test_code_identity_changes_only_with_numerical_code(sources, changed_by, file, shared, of_method):
@@ -103,6 +106,8 @@ def test_code_identity_changes_only_with_numerical_code(sources, changed_by, fil
         ("datasets/images/stl10.py", ("images", "cifar10", "map")),  # its partner
         ("bench/reference/distances.py", ("posterior", "yacht-linear", "map")),
         ("bench/streams/batch.py", ("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd")),
+        ("bench/evaluation/decisions.py", ("decisions", "wheel-0.5", "map")),
+        ("datasets/synthetic/bandits.py", ("decisions", "digits-bandit", "map")),
         ("methods/ensemble.py", ("uci", "yacht", "ensemble:map")),
     ],
 )

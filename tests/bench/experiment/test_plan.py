@@ -217,6 +217,21 @@ def test_image_settings_are_refused_in_tabular_suites():
         plan.protocol_of(request(suite="images", changes={"hidden": "50,50"}))
 
 
+def test_decisions_take_rounds_and_refuse_tuning():
+    asked = request(suite="decisions", changes={"stream_length": 100})
+    assert plan.protocol_of(asked)[1].stream_length == 100
+    words = plan.suite_of(asked).kind.in_words(plan.protocol_of(asked)[1])
+    assert words.startswith("up to 100 rounds, no tuning: the middle of each range, 150 epochs, minibatches of 16, ")
+    for change in ({"sampler": "random"}, {"trials": 3}, {"budget_seconds": 10}, {"likelihood": "heteroscedastic"}):
+        with pytest.raises(InvalidRequest, match="and the suite decisions has decisions"):
+            plan.protocol_of(request(suite="decisions", changes=change))
+
+
+def test_methods_without_functions_to_draw_are_excluded_from_decisions():
+    reasons = plan.excluded(request(suite="decisions"), ["wheel-0.5"], ["gp", "map", "mfvi"])
+    assert reasons == {("gp", "wheel-0.5"): "it draws no functions, of which Thompson sampling needs one"}
+
+
 def test_network_of_a_reference_posterior_cannot_be_changed(monkeypatch):
     for change in ({"hidden": "50,50"}, {"activation": "tanh"}):
         with pytest.raises(InvalidRequest, match="cannot be changed in the suite toy"):

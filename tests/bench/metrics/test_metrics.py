@@ -9,6 +9,7 @@ import torch
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.methods.maths.predictive import Classes, Normals
+from lockstep_bench.shared.columns import DECISIONS, METRICS, TABLES
 from lockstep_bench.shared.schema import (
     CLASSIFICATION,
     CONFIDENCE,
@@ -17,14 +18,12 @@ from lockstep_bench.shared.schema import (
     FIDELITY,
     GROUP_OOD,
     JOINT,
-    METRICS,
     OOD,
     OOD_SETS,
     REGRESSION,
     RELIABILITY,
     SELECTED,
     SELECTIVE,
-    TABLES,
 )
 
 
@@ -64,7 +63,8 @@ def test_each_predictive_type_gets_its_metrics_as_floats(case):
 
 
 def test_result_schema_lists_every_metric_once():
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE, FIDELITY)
+    of_images = (SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, *of_images, FIDELITY, DECISIONS)
     assert list(METRICS) == [name for part in parts for name in part]
 
 

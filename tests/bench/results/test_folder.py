@@ -16,9 +16,10 @@ from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results import encoding, storage
 from lockstep_bench.bench.results.folder import FOLDERS, Results
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
-from lockstep_bench.shared.schema import CELLS, predictions_schema
+from lockstep_bench.shared.schema import predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 

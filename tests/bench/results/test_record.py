@@ -6,8 +6,8 @@ import pytest
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
+from lockstep_bench.shared.columns import CELLS, METRICS
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import CELLS, METRICS
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 TUNING = {"hparams": "{}", "n_trials": 3, "n_trials_failed": 1}

@@ -19,7 +19,7 @@ from playwright.sync_api import Error, sync_playwright
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
 from lockstep_bench.leaderboards.site.serving import server
-from lockstep_bench.shared.schema import CELLS
+from lockstep_bench.shared.columns import CELLS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
-from lockstep_bench.shared.schema import CELLS
+from lockstep_bench.shared.columns import CELLS
 
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lockstep_bench.leaderboards.data.results import read_results
-from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 
 def test_each_result_file_holds_one_cell(folder):

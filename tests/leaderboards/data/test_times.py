@@ -10,7 +10,8 @@ from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.data.times import about_times, latest_timings, with_exclusive_times
 from lockstep_bench.leaderboards.stats.summary import summarise
-from lockstep_bench.shared.schema import CELLS, TIMES, TIMINGS, timing_key
+from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.schema import TIMES, TIMINGS, timing_key
 
 SHARED = dict.fromkeys(TIMES, 9.0) | {"nmll": 1.0}
 

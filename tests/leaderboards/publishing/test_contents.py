@@ -13,7 +13,8 @@ from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.stats.first_predictions import first_splits
-from lockstep_bench.shared.schema import CELLS, cell_key, predictions_schema
+from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.schema import cell_key, predictions_schema
 
 
 def publish(*words):

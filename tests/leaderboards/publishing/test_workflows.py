@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
-from lockstep_bench.shared.schema import CELLS
+from lockstep_bench.shared.columns import CELLS
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

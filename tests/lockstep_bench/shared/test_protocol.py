@@ -69,6 +69,8 @@ HASHES = {
     ("retinopathy", "quick"): "37f7f5fb",
     ("factor-analysis", "paper"): "e9f65655",
     ("factor-analysis", "quick"): "9d25a9d3",
+    ("decisions", "untuned"): "51a3fea9",
+    ("decisions", "quick"): "e95e0b3b",
     ("toy", "paper"): "c4727aee",
     ("toy", "quick"): "3b51113c",
 }

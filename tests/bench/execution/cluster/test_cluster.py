@@ -18,8 +18,9 @@ from lockstep_bench.bench.execution.scheduler import run_jobs
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.shared.columns import CELLS, TABLES
 from lockstep_bench.shared.protocol import Protocol
-from lockstep_bench.shared.schema import CELLS, COSTS, TABLES
+from lockstep_bench.shared.schema import COSTS
 
 ROOT = Path(__file__).resolve().parents[4]
 TINY = Protocol(epochs=1, batch_size=100, trials=2, folds=2, samples=5, validation_samples=5)

@@ -12,7 +12,8 @@ from built_pages import Built
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.site import addresses, content
 from lockstep_bench.methods import Card
-from lockstep_bench.shared.schema import CELLS, CLASSIFICATION, LATER, TRAINING
+from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.schema import CLASSIFICATION, LATER, TRAINING
 
 
 def test_outlier_dominated_means_show_median_and_farthest_split(built):

@@ -18,12 +18,13 @@ from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results.folder import COLUMNS, Results
 from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows import checking
 from lockstep_bench.shared.rows.checking import JSON_OBJECTS
 from lockstep_bench.shared.rows.encoded import as_frame
 from lockstep_bench.shared.rows.reader import CellFiles, read_timings
-from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 OTHER = replace(CELL, split=4)

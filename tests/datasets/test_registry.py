@@ -9,6 +9,7 @@ import pytest
 
 from lockstep_bench import datasets
 from lockstep_bench.datasets import images
+from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import uci_gp
 
@@ -23,7 +24,8 @@ POSTERIORS = tuple(source.name for source in posteriors.sources())
 BANDITS = tuple(source.name for source in bandits.sources())
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
-EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
+PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
+EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

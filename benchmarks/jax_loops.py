@@ -204,7 +204,7 @@ LOOPS = {
 def timed_loop(name: str, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callable[[], float]:
     """Return a function that trains a stack and returns the microseconds of one update of one network.
 
-    Data, network and number of updates are those of `bench.engine.timing.timed_stack`. The loop is compiled, and run
+    Data, network and number of updates are those of `bench.engine.timing.NativeStack`. The loop is compiled, and run
     once, before the function is returned.
 
     Args:

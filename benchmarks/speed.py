@@ -7,8 +7,11 @@ each member of an ensemble counts as a network. "alone" runs the same method cod
 With one thread on the CPU, times are computing times of the process, which other processes affect less than elapsed
 time.
 
-With `--against jax`, the command times JAX's loops of the same updates instead (`benchmarks.jax_loops`), in turns with
-the stacks: ours, JAX's, JAX's, ours.
+With `--against`, the command times loops of the same updates in JAX, in PyTorch or in the library posteriors instead
+(`benchmarks.against`), in turns with the stacks: ours, theirs, theirs, ours.
+
+With `--arithmetic`, it prints how many operations an update makes, how many bytes its loops read and write, and which
+share of a core's speed the stacks reach (`benchmarks.arithmetic`).
 
 With `--scaling OUT.svg`, it draws how time grows with updates, training rows and earlier cells (`benchmarks.scaling`).
 
@@ -16,21 +19,22 @@ With `--network`, the command times a large network instead and compares it with
 (`benchmarks.large_networks`). Large networks are never stacked.
 """
 
-import csv
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, product
+from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from lockstep_bench.shared.door import Door
+from benchmarks.against import METHODS, compare
+from benchmarks.arithmetic import measure
+from benchmarks.tables import COLUMNS, Measured, print_csv, print_table, progress
 from lockstep_bench import methods
 from lockstep_bench.shared.protocol import NETWORKS
 
@@ -40,39 +44,9 @@ if TYPE_CHECKING:  # `--help` imports no torch
     from lockstep_bench.methods.base import Method
 
 
-class Measured(NamedTuple):
-    """Measured microseconds per model-step (one update of one network) of a method, in two settings.
-
-    Attributes:
-        method: name of the method.
-        fit: the fit whose updates are timed.
-        stack: number of networks that are trained together.
-        first: microseconds of a network alone, or in the stack if that is compared with JAX.
-        second: microseconds in the stack, or in JAX.
-    """
-
-    method: str
-    fit: "TimedFit"
-    stack: int
-    first: float
-    second: float
-
-    @property
-    def ratio(self) -> float:
-        """Ratio `first` / `second` of the two times."""
-        return self.first / self.second
-
-    def cells(self) -> list[str]:
-        """Return the entries of this measurement's CSV row that precede the times."""
-        return [self.method, hidden_text(self.fit.hidden), str(self.fit.batch_size), str(self.stack)]
-
-
 REPEATS = 3
-ROUNDS = 2  # of comparisons, of two measurements each way
 STACKS = "5,30,150,600"
 LARGE_BATCH = 128
-COLUMNS = ["method", "hidden", "batch_size", "stack"]
-IN_JAX = ("map", "mfvi", "vifa", "swag")
 
 app = Door()
 
@@ -88,8 +62,11 @@ def speed(
         str, typer.Option(help="How stacks are trained: native, captured or eager; as in a run by default.")
     ] = "",
     against: Annotated[
-        str, typer.Option(help="Compare stacks with the loops of another library, interleaved: jax.")
+        str, typer.Option(help="Compare stacks with loops in another library, interleaved: jax, torch or posteriors.")
     ] = "",
+    arithmetic: Annotated[
+        bool, typer.Option("--arithmetic", help="Count operations and bytes of an update, and show the share of peak.")
+    ] = False,
     scaling: Annotated[
         Path | None,
         typer.Option(help="Draw instead how time grows with updates, rows and earlier cells, for example to OUT.svg."),
@@ -108,7 +85,7 @@ def speed(
     ] = "gaussian",
 ) -> None:
     """Measure microseconds per update of one network, alone and stacked; with --network, the cost relative to SGD."""
-    _check(network, stacks, execution, against, device, threads)
+    _check(network, stacks, execution, against, device, threads, arithmetic)
     if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
     if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
@@ -132,17 +109,21 @@ def speed(
         fits = [_fit(units, batch, likelihood) for units in layers for batch in batches]
         if against:
             process.pin(threads)
-            _against_jax(chosen, fits, sizes, output)
+            compare(against, chosen, fits, sizes, output)
+        elif arithmetic:
+            process.pin(threads)
+            measure(chosen, fits, sizes, output)
         else:
             _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
 
 
 def _chosen(names: str, network: str, against: str) -> "list[Method]":
     """Return the methods that are named, or those that are measured by default."""
-    defaults = _headline() if network else list(IN_JAX) if against else _stackable()
+    defaults = _headline() if network else list(METHODS[against]) if against else _stackable()
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
-    if against and not set(wanted) <= set(IN_JAX):
-        raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
+    if against and not set(wanted) <= set(METHODS[against]):
+        has = ", ".join(METHODS[against])
+        raise typer.BadParameter(f"--against {against} has loops of {has}; leave out other methods")
     try:
         return [methods.get(name) for name in wanted]
     except (LookupError, ImportError) as error:
@@ -160,11 +141,6 @@ def _numbers(option: str, text: str, between: str = ",") -> list[int]:
     return numbers
 
 
-def hidden_text(hidden: Sequence[int]) -> str:
-    """Return the numbers of hidden units in the form of the option --hidden, such as "50-50"."""
-    return "-".join(map(str, hidden))
-
-
 def _fit(hidden: tuple[int, ...], batch_size: int, likelihood: str) -> "TimedFit":
     from lockstep_bench.bench.engine.timing import TimedFit
 
@@ -172,19 +148,25 @@ def _fit(hidden: tuple[int, ...], batch_size: int, likelihood: str) -> "TimedFit
     return TimedFit(hidden, batch_size, rows, likelihood == "heteroscedastic")
 
 
-def _check(network: str, stacks: str, execution: str, against: str, device: str, threads: int) -> None:
+def _check(
+    network: str, stacks: str, execution: str, against: str, device: str, threads: int, arithmetic: bool
+) -> None:
     """Raise BadParameter if options do not go together."""
     if network and network not in NETWORKS:
         raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
-    if network and (stacks != STACKS or execution or against):
+    if network and (stacks != STACKS or execution or against or arithmetic):
         raise typer.BadParameter(
-            "--network trains one network at a time; leave out --stack, --execution and --against, or --network"
+            "--network trains one network at a time; leave out --stack, --execution, --against and --arithmetic, or "
+            "--network"
         )
-    if against not in ("", "jax"):
-        raise typer.BadParameter(f"--against {against} is unknown; it must be jax")
-    if against and (device != "cpu" or threads != 1 or execution):
+    if against and against not in METHODS:
+        raise typer.BadParameter(f"--against {against} is unknown; it must be one of {', '.join(METHODS)}")
+    if against and arithmetic:
+        raise typer.BadParameter("--against and --arithmetic measure different things; leave out one of them")
+    if (against or arithmetic) and (device != "cpu" or threads != 1 or execution):
         raise typer.BadParameter(
-            "--against jax compares native loops of one thread; leave out --device, --threads and --execution"
+            f"--{'against' if against else 'arithmetic'} times native loops of one thread; leave out --device, "
+            "--threads and --execution"
         )
 
 
@@ -210,14 +192,14 @@ def _stacked(
     """Time methods alone and in stacks, and print the rows."""
     from lockstep_bench.bench.engine.timing import microseconds
 
-    with _progress() as progress:
-        bar = progress.add_task("measuring", total=len(chosen) * len(fits) * REPEATS * (len(sizes) + 1))
+    with progress() as bar:
+        task = bar.add_task("measuring", total=len(chosen) * len(fits) * REPEATS * (len(sizes) + 1))
 
         def measured(
             method: "Method", n_replicas: int, fit: "TimedFit", execution: "Execution | None", stacked: bool = True
         ) -> float:
             time_per_step = microseconds(method, n_replicas, execution, device, stacked, fit=fit)
-            progress.advance(bar)
+            bar.advance(task)
             return time_per_step
 
         rows = [
@@ -225,57 +207,13 @@ def _stacked(
         ]
     way = execution or "default"
     if output == "csv":
-        _print_csv(
+        print_csv(
             [*COLUMNS, "alone_us", "stacked_us", "ratio", "execution"],
             [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}", way) for row in rows],
         )
     else:
         title = f"Microseconds per model-step ({device}, {threads} thread(s), {way}); in brackets alone / stacked"
-        _print_table(title, sizes, rows, lambda row: f"{row.second:.1f} ({row.ratio:.0f} x)", alone=True)
-
-
-def _against_jax(
-    chosen: "Sequence[Method]",
-    fits: "Sequence[TimedFit]",
-    sizes: Sequence[int],
-    output: str,
-) -> None:
-    """Time stacks and JAX's loops of the same updates in turns, and print the rows."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=false {flags}".strip()  # read when JAX is imported
-    try:
-        from benchmarks.jax_loops import timed_loop
-    except ModuleNotFoundError as missing:
-        if missing.name not in ("jax", "jaxlib"):
-            raise
-        raise typer.BadParameter(
-            "--against jax needs JAX, which is not installed; run `pip install 'lockstep-bench[reference]'`, or "
-            "`pip install -e '.[reference]'` in a checkout"
-        ) from missing
-    from lockstep_bench.bench.engine.timing import timed_stack
-
-    rows: list[Measured] = []
-    if output == "csv":
-        _print_csv([*COLUMNS, "stacked_us", "jax_us", "ratio"], [])
-    with _progress() as progress:
-        for method, fit, size in progress.track(list(product(chosen, fits, sizes)), description="measuring"):
-            of_jax, of_ours = timed_loop(method.name, size, fit), timed_stack(method, size, fit)
-            ours: list[float] = []
-            theirs: list[float] = []
-            for _ in range(ROUNDS):
-                ours.append(of_ours())
-                theirs += [of_jax(), of_jax()]
-                ours.append(of_ours())
-            row = Measured(method.name, fit, size, statistics.median(ours), statistics.median(theirs))
-            rows.append(row)
-            if output == "csv":  # at once, so that a run that is cut off loses nothing
-                _print_csv([], [(*row.cells(), f"{row.first:.2f}", f"{row.second:.2f}", f"{row.ratio:.2f}")])
-    if output != "csv":
-        title = "Microseconds per model-step (cpu, 1 thread): ours, JAX's, and in brackets ours / JAX's"
-        _print_table(title, sizes, rows, lambda row: f"{row.first:.1f}, {row.second:.1f} ({row.ratio:.2f})")
-        worst = max(rows, key=lambda row: row.ratio)
-        cell = ", ".join(f"{name} {value}" for name, value in zip(COLUMNS, worst.cells(), strict=True))
-        print(f"The largest ratio is {worst.ratio:.2f} ({cell}).")
+        print_table(title, sizes, rows, lambda row: f"{row.second:.1f} ({row.ratio:.0f} x)", alone=True)
 
 
 def _relative_to_sgd(
@@ -291,8 +229,8 @@ def _relative_to_sgd(
     suited = [method.suited_to(scale.task) for method in chosen]
     reasons = {method.name: method.excludes(scale.task) for method in suited}
     usable = [method for method in suited if reasons[method.name] is None]
-    with _progress() as progress:
-        costs = [scale.sgd, *(scale.cost(method) for method in progress.track(usable, description="measuring"))]
+    with progress() as bar:
+        costs = [scale.sgd, *(scale.cost(method) for method in bar.track(usable, description="measuring"))]
     reported = [", ".join(f"{paper.ratio} x {paper.beside}" for paper in published(cost.method)) for cost in costs]
     headings = ["method", "ratio", "published", "state", "optimiser", "update"]
     rows = [
@@ -300,7 +238,7 @@ def _relative_to_sgd(
         for cost, paper in zip(costs, reported, strict=True)
     ]
     if output == "csv":
-        _print_csv(headings, rows)
+        print_csv(headings, rows)
     else:
         unit = f"plain SGD's {1e3 * scale.sgd_seconds:.1f} ms per minibatch of {batch_size}"
         table = Table(
@@ -322,9 +260,9 @@ def _scaling(path: Path) -> None:
     """Measure how time grows, draw it to a file, and print the lines through the measured times."""
     from benchmarks import scaling
 
-    with _progress() as progress:
-        bar = progress.add_task("measuring", total=scaling.n_measurements())
-        measured = scaling.measure(lambda: progress.advance(bar))
+    with progress() as bar:
+        task = bar.add_task("measuring", total=scaling.n_measurements())
+        measured = scaling.measure(lambda: bar.advance(task))
     scaling.draw(measured, path)
     table = Table(title="Seconds by what is varied (computing time, 1 thread), and a straight line through them")
     for heading in ("varied", "seconds", "slope per 1000", "at 0", "R^2"):
@@ -362,33 +300,6 @@ def _headline() -> list[str]:
 def _stackable() -> list[str]:
     """Return the names of all trained methods that can be stacked."""
     return [name for name in methods.names() if name not in methods.UNRANKED and methods.get(name).stackable]
-
-
-def _progress() -> Progress:
-    return Progress(console=Console(stderr=True), transient=True)
-
-
-def _print_csv(headings: list[str], rows: Iterable[Sequence[object]]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if headings:
-        writer.writerow(headings)
-    writer.writerows(rows)
-    sys.stdout.flush()
-
-
-def _print_table(
-    title: str, sizes: Sequence[int], rows: Sequence[Measured], cell: Callable[[Measured], str], alone: bool = False
-) -> None:
-    """Print a line per method and fit, and a column per stack; with `alone` the time of a fit alone before them."""
-    table = Table(title=title)
-    for heading in ("method", "hidden", "batch"):
-        table.add_column(heading)
-    for heading in (*(["alone"] if alone else []), *(f"stack of {size}" for size in sizes)):
-        table.add_column(heading, justify="right")
-    for _, group in groupby(rows, key=lambda row: row.cells()[:3]):
-        stacks = list(group)
-        table.add_row(*stacks[0].cells()[:3], *([f"{stacks[0].first:.0f}"] if alone else []), *map(cell, stacks))
-    Console().print(table)
 
 
 if __name__ == "__main__":

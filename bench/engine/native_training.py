@@ -106,6 +106,7 @@ class NativeTraining:
 
     Attributes:
         at_once: largest number of updates that one call of `advance` should make.
+        loops: the loops by phase.
 
     Raises:
         NoCompiler: if a loop cannot be compiled.
@@ -116,7 +117,7 @@ class NativeTraining:
     def __init__(self, stack: Stack, state: Any, noise: RandomStream, loops: dict[Hashable, UpdateLoops]):
         leaves, self._structure = tree_flatten(state)
         fixed, generators = tree_flatten(stack.replicas)[0], noise.states()
-        self._noise, self._dtype = noise, stack.model.dtype
+        self.loops, self._noise, self._dtype = loops, noise, stack.model.dtype
         self._n_replicas, n_replicas = len(leaves[0]), stack.n_different
         block, single = (sum(phase.steps(across) for phase in loops.values()) for across in (True, False))
         n_across = n_replicas

@@ -22,6 +22,7 @@ from lockstep_bench.bench.engine.stacked_training import (
     segments,
     train_stacked,
 )
+from lockstep_bench.bench.native.arithmetic import Work
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.maths.likelihoods import Gaussian, HeteroscedasticGaussian
 from lockstep_bench.methods.networks.mlp import MLP
@@ -141,10 +142,10 @@ def microseconds(
     return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
 
 
-def timed_stack(method: Method, n_replicas: int, fit: TimedFit = UCI_SIZED) -> Callable[[], float]:
-    """Return a function that trains a stack by its native loops and returns the microseconds of a network's update.
+class NativeStack:
+    """A stack that is trained by native loops, whose updates are timed and counted.
 
-    The loops are compiled, and make an update, before the function is returned. Minibatches are drawn in it.
+    The loops are compiled, and make an update, when the stack is made.
 
     Args:
         method: the method to time.
@@ -154,31 +155,39 @@ def timed_stack(method: Method, n_replicas: int, fit: TimedFit = UCI_SIZED) -> C
     Raises:
         RuntimeError: if the method has no native loop, or there is no compiler.
     """
-    fits, n_updates = _fits(method, n_replicas, fit), fit.compared_updates(n_replicas)
-    stack = Stack.of(
-        ReplicaModel(method, fit.task, torch.float32), Data.of(*fit.data()), fits, standardise=True, parallel=True
-    )
-    schedule, clock = fit.schedule(method, n_updates), clock_for("cpu")
-    phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
-    with torch.no_grad(), noted_obstacles() as obstacles:
-        state = initial_state(stack)
-        needs = needs_of_phases(stack, state, schedule, phases)
-        noise = stack.noise("update", max(need.noise_length for need in needs.values()))
-        planned = fit.schedule(method, max(n_updates, MIN_NATIVE_UPDATES))
-        training = native_training(stack, planned, state, noise, list(needs))
-    if training is None:
-        raise RuntimeError(f"{method.name} has no native loop: {obstacles.get(method.name)}")
 
-    def microseconds() -> float:
+    def __init__(self, method: Method, n_replicas: int, fit: TimedFit = UCI_SIZED):
+        fits, n_updates = _fits(method, n_replicas, fit), fit.compared_updates(n_replicas)
+        model, data = ReplicaModel(method, fit.task, torch.float32), Data.of(*fit.data())
+        self._stack = stack = Stack.of(model, data, fits, standardise=True, parallel=True)
+        self._schedule, self._n_networks = fit.schedule(method, n_updates), len(fits) * method.members
+        self._phases = [method.phase(update, self._schedule.plan) for update in range(1, n_updates + 1)]
+        with torch.no_grad(), noted_obstacles() as obstacles:
+            state = initial_state(stack)
+            needs = needs_of_phases(stack, state, self._schedule, self._phases)
+            noise = stack.noise("update", max(need.noise_length for need in needs.values()))
+            planned = fit.schedule(method, max(n_updates, MIN_NATIVE_UPDATES))
+            training = native_training(stack, planned, state, noise, list(needs))
+        if training is None:
+            raise RuntimeError(f"{method.name} has no native loop: {obstacles.get(method.name)}")
+        self._training = training
+        training.advance(self._phases[0], next(stack.minibatches(self._schedule))[:1], 1)
+
+    def microseconds(self) -> float:
+        """Train the stack and return the microseconds of an update of one network; minibatches are drawn in them."""
+        clock, phases = clock_for("cpu"), self._phases
         started, done = clock(), 0
-        for rows in stack.minibatches(schedule):
-            for part in segments(phases, done + 1, len(rows), lambda update: False, training.at_once):
-                training.advance(phases[done + part.start], rows[part], done + part.start + 1)
+        for rows in self._stack.minibatches(self._schedule):
+            for part in segments(phases, done + 1, len(rows), lambda update: False, self._training.at_once):
+                self._training.advance(phases[done + part.start], rows[part], done + part.start + 1)
             done += len(rows)
-        return (clock() - started) / (n_updates * len(fits) * method.members) * 1e6
+        return (clock() - started) / (len(phases) * self._n_networks) * 1e6
 
-    training.advance(phases[0], next(stack.minibatches(schedule))[:1], 1)
-    return microseconds
+    def work(self) -> Work:
+        """Return what an update of one network computes, the mean over the updates that `microseconds` makes."""
+        counted = {phase: loops.work for phase, loops in self._training.loops.items()}
+        totals = (sum(numbers) for numbers in zip(*(counted[phase] for phase in self._phases), strict=True))
+        return Work(*(total // len(self._phases) for total in totals))
 
 
 def _fits(method: Method, n_replicas: int, fit: TimedFit) -> list[Fit]:

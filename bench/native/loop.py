@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from lockstep_bench.bench.native.arithmetic import Work, work_of
 from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.bench.native.costs import steps
 from lockstep_bench.bench.native.delays import delay
@@ -111,6 +112,11 @@ class UpdateLoops:
     def steps(self, across: bool) -> float:
         """Return the estimated time of an update of one block, in processor cycles (`bench.native.costs`)."""
         return steps(self._program, Layout(across, lanes()), self._noise.size)
+
+    @property
+    def work(self) -> Work:
+        """What an update of one replica computes."""
+        return work_of(self._program)
 
     def loop(self, across: bool) -> Loop:
         """Return the loop for one of the two layouts (`Layout.across`), compiled at the first call.

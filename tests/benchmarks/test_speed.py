@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import speed
+from benchmarks import against, arithmetic, speed, torch_loops
 from lockstep_bench.bench.engine import timing
 from lockstep_bench.bench.environment import process
 
@@ -18,7 +18,7 @@ def short(monkeypatch):
         monkeypatch.setattr(timing, limit, 2)
     monkeypatch.setattr(timing, "SECONDS", 0)
     monkeypatch.setattr(speed, "REPEATS", 1)
-    monkeypatch.setattr(speed, "ROUNDS", 1)
+    monkeypatch.setattr(against, "ROUNDS", 1)
     # These change how this process returns memory, and its cores.
     monkeypatch.setattr(process, "settle", lambda threads: None)
     monkeypatch.setattr(process, "pin", lambda cores: None)
@@ -54,7 +54,7 @@ def test_speed_ratio_is_unstacked_over_stacked_time(monkeypatch):
 @pytest.mark.slow
 def test_jax_is_compared_for_every_loop():
     loops = pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError).LOOPS
-    assert tuple(loops) == speed.IN_JAX
+    assert tuple(loops) == against.METHODS["jax"]
     result = CliRunner().invoke(speed.app, ["--against", "jax", "--stack", "2", "--format", "csv"])
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -65,7 +65,10 @@ def test_jax_is_compared_for_every_loop():
 def test_largest_ratio_to_jax_is_printed(monkeypatch):
     loops = pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError)
     monkeypatch.setattr(loops, "timed_loop", lambda name, stack, fit: lambda: 2.0)
-    monkeypatch.setattr(timing, "timed_stack", lambda method, stack, fit: lambda: float(stack * fit.batch_size))
+    monkeypatch.setattr(timing.NativeStack, "__init__", lambda self, *sizes: vars(self).update(sizes=sizes))
+    monkeypatch.setattr(
+        timing.NativeStack, "microseconds", lambda self: float(self.sizes[1] * self.sizes[2].batch_size)
+    )
     arguments = ["--against", "jax", "--methods", "map", "--stack", "4,5", "--batch-size", "1,2"]
     result = CliRunner().invoke(speed.app, arguments)
     assert "The largest ratio is 5.00 (method map, hidden 50, batch_size 2, stack 5)." in result.stdout
@@ -89,7 +92,7 @@ def test_missing_jax_is_reported(monkeypatch):
         (["--network", "resnet18", "--execution", "eager"], "leave out"),
         (["--network", "resnet18", "--against", "jax"], "leave out"),
         (["--execution", "fast"], "must be one of"),
-        (["--against", "numpy"], "must be jax"),
+        (["--against", "numpy"], "jax, torch"),
         (["--scaling", "out.svg", "--methods", "map"], "leave out"),
         (["--scaling", "out.txt"], ".svg"),
         (["--scaling", "no-such-folder/out.svg"], "exists"),
@@ -121,3 +124,20 @@ def test_large_networks_are_compared_with_sgd_and_papers():
     assert [row["published"] for row in rows] == ["", "4.32 x SGD, 1.03 x MAP"]
     assert all(float(row["ratio"]) > 0 and float(row["update"]) > 1 for row in rows)
     assert "hmc is left out" in result.stderr
+
+
+def test_torch_loops_and_ours_are_timed_in_turns(monkeypatch):
+    monkeypatch.setattr(torch_loops, "SECONDS", 0)
+    arguments = ["--against", "torch", "--methods", "map,mfvi", "--stack", "2", "--format", "csv"]
+    rows = list(csv.DictReader(io.StringIO(CliRunner().invoke(speed.app, arguments).stdout)))
+    assert [row["method"] for row in rows] == list(torch_loops.LOOPS) == list(against.METHODS["torch"])
+    assert all(float(row["stacked_us"]) and float(row["torch_us"]) for row in rows)
+
+
+def test_share_of_peak_is_operations_per_second_over_those_of_a_matrix_product(monkeypatch):
+    monkeypatch.setattr(arithmetic, "peak_speed", lambda: 50.0)  # per nanosecond
+    monkeypatch.setattr(timing.NativeStack, "__init__", lambda self, *sizes: None)
+    monkeypatch.setattr(timing.NativeStack, "microseconds", lambda self: 2.0)
+    monkeypatch.setattr(timing.NativeStack, "work", lambda self: timing.Work(20_000, 1500))
+    result = CliRunner().invoke(speed.app, ["--arithmetic", "--methods", "map", "--stack", "4", "--format", "csv"])
+    assert result.stdout.splitlines()[1:] == ["map,50,10,4,20000,1.5,2.00,10.0,0.20"]

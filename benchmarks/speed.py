@@ -86,10 +86,9 @@ def speed(
 ) -> None:
     """Measure microseconds per update of one network, alone and stacked; with --network, the cost relative to SGD."""
     _check(network, stacks, execution, against, device, threads, arithmetic)
-    if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
-        raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
-    if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
-        raise typer.BadParameter(f"--scaling {scaling}: give an .svg, .png or .pdf file in a folder that exists")
+    if scaling:
+        others = names or network or against or execution or arithmetic
+        _check_drawing(scaling, bool(others) or (stacks, device, threads) != (STACKS, "cpu", 1))
     chosen = _chosen(names, network, against)
     sizes = _numbers("--stack", stacks)
     batches = _numbers("--batch-size", batch_size or str(LARGE_BATCH if network else 10))
@@ -102,19 +101,17 @@ def speed(
 
     process.settle(threads)
     if scaling:
-        _scaling(scaling)
-    elif network:
-        _relative_to_sgd(chosen, network, batches[0], device, threads, output)
-    else:
-        fits = [_fit(units, batch, likelihood) for units in layers for batch in batches]
-        if against:
-            process.pin(threads)
-            compare(against, chosen, fits, sizes, output)
-        elif arithmetic:
-            process.pin(threads)
-            measure(chosen, fits, sizes, output)
-        else:
-            _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
+        return _scaling(scaling)
+    if network:
+        return _relative_to_sgd(chosen, network, batches[0], device, threads, output)
+    fits = [_fit(units, batch, likelihood) for units in layers for batch in batches]
+    if against or arithmetic:
+        process.pin(threads)
+    if against:
+        return compare(against, chosen, fits, sizes, output)
+    if arithmetic:
+        return measure(chosen, fits, sizes, output)
+    return _stacked(chosen, fits, sizes, _execution(execution), device, threads, output)
 
 
 def _chosen(names: str, network: str, against: str) -> "list[Method]":
@@ -168,6 +165,14 @@ def _check(
             f"--{'against' if against else 'arithmetic'} times native loops of one thread; leave out --device, "
             "--threads and --execution"
         )
+
+
+def _check_drawing(path: Path, has_others: bool) -> None:
+    """Raise BadParameter if the drawing cannot be written, or if there are other options beside --scaling."""
+    if has_others:
+        raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
+    if path.suffix not in (".svg", ".png", ".pdf") or not path.parent.is_dir():
+        raise typer.BadParameter(f"--scaling {path}: give an .svg, .png or .pdf file in a folder that exists")
 
 
 def _execution(name: str) -> "Execution | None":

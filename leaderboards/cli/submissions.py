@@ -33,7 +33,7 @@ def submit(
         stop(f"the submission cannot be written to '{to}': {error.strerror or error}; choose another folder with --to")
     typer.echo(contents)
     typer.echo(visible(f"written to {to}, with a README.md for readers"))
-    typer.echo(visible(f"run some of it again: python -m leaderboards recheck {to / 'results'} --cells 5"))
+    typer.echo(visible(f"run some of it again: lockstep-bench leaderboards recheck {to / 'results'} --cells 5"))
 
 
 def standing(

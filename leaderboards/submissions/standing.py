@@ -50,7 +50,7 @@ def standing_of(folder: Path) -> Standing:
     except (OSError, ValueError):
         raise SubmissionRefused(
             f"'{folder}' is no submission: it has no readable {DESCRIPTION} and {SUMS}; "
-            "`python -m leaderboards submit` writes one"
+            "`lockstep-bench leaderboards submit` writes one"
         ) from None
     lines = [line.partition("  ") for line in sums.splitlines()]
     changed = [name for digest, _, name in lines if _digest(folder / name) != digest]

@@ -33,7 +33,7 @@ README = """\
     python -m pip install lockstep-bench=={version} ./package
     {recheck}
 
-Until somebody else has done so, these results are self-reported. `python -m leaderboards standing .` says how they
+Until somebody else has done so, these results are self-reported. `lockstep-bench leaderboards standing .` says how they
 stand.
 """
 
@@ -136,7 +136,7 @@ def _described(rows: pd.DataFrame, methods: Sequence[str], by: str) -> dict[str,
         "dates": source.dates,
         "hosts": source.hosts,
         "version": json.loads(rows["versions"].iloc[-1]).get("lockstep-bench", ""),
-        "recheck": "python -m leaderboards recheck results --cells 5",
+        "recheck": "lockstep-bench leaderboards recheck results --cells 5",
     }
 
 

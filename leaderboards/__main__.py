@@ -11,13 +11,18 @@ from lockstep_bench.leaderboards.cli.export import export
 from lockstep_bench.leaderboards.cli.recheck import recheck
 from lockstep_bench.leaderboards.cli.replications import replications
 from lockstep_bench.leaderboards.cli.site import build, publish, serve
+from lockstep_bench.leaderboards.cli.submissions import standing, submit
 from lockstep_bench.leaderboards.cli.verdicts import rank, simulate
 
 app = Door(
     help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",
     no_args_is_help=True,
 )
-for command in (build, export, rank, correlate, simulate, publish, serve, compare, replications, recheck, edges):
+COMMANDS = (
+    *(build, export, rank, correlate, simulate, publish, serve, compare, replications, recheck, edges),
+    *(submit, standing),
+)
+for command in COMMANDS:
     app.command()(command)
 
 if __name__ == "__main__":

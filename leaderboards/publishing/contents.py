@@ -1,4 +1,4 @@
-"""The contents of a publication: the site, its results as Parquet, a README and checksums."""
+"""The contents of a publication: the site, its results as Parquet, a README, metadata and checksums."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 from lockstep_bench.leaderboards.data.rechecks import write_rechecks
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.publishing.compact import write_compact
+from lockstep_bench.leaderboards.publishing.croissant import write_croissant
 from lockstep_bench.leaderboards.publishing.manifest import files, seal
 from lockstep_bench.leaderboards.publishing.predictions import write_predictions
 from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
@@ -22,6 +23,8 @@ Code revision: {code}. Finished: {dates}.
 The numbers come from these files, with one row per cell that was run, whether it finished or not:
 
 {parts}
+
+`croissant.json` describes them for programs (Croissant 1.0).
 
 Check that no file has changed:
 
@@ -52,7 +55,7 @@ class SiteContents(NamedTuple):
 
 
 def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
-    """Write the site, its results, a README and checksums into an empty folder.
+    """Write the site, its results, a README, metadata and checksums into an empty folder.
 
     Raises:
         PublishingRefused: No result is finished.
@@ -76,6 +79,7 @@ def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
     parts = "\n".join(f"- `{name}`" for name in names)
     readme = README.format(contents=title, code=escaped(source.code), dates=source.dates, parts=parts)
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
+    write_croissant(folder, title, results.cells["finished_at"].max().date().isoformat(), names)
     seal(folder)
     sizes = {name: (folder / name).stat().st_size for name in files(folder)}
     inside = sum(size for name, size in sizes.items() if name.startswith("results/"))

@@ -40,7 +40,7 @@ def run_again(row: Row) -> Row:
         NotRun: The command gave no row.
     """
     with tempfile.TemporaryDirectory() as folder:
-        run = [sys.executable, "-m", "run_all", *words(row), "--workers", "1", "--out", folder]
+        run = [sys.executable, "-m", "lockstep_bench", "run", *words(row), "--workers", "1", "--out", folder]
         ended = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", errors="replace")
         rows = cast("list[Row]", read_results(Path(folder), cached=False).rows.to_dict("records"))
     for new in rows:

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import typer
 
 from lockstep_bench.shared.door import Door
-from lockstep_bench.bench.console import display
+from lockstep_bench.bench.console import display, lists
 from lockstep_bench.bench.console.endings import stops
 from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.workers import workers_on
@@ -33,8 +33,10 @@ def main(options: Options) -> None:
     with stops(options.where.out):
         if options.ways.list_:
             check_data_folder(options.where.data_dir)
-            display.show_lists(options.where.data_dir)
+            lists.show(options.ways.listed, options.where.data_dir)
             return
+        if options.ways.listed:
+            raise InvalidRequest(f"'{options.ways.listed}' follows no option; write --suite {options.ways.listed}")
         display.show_start()
         request = request_of(options)
         with Spare() as spare:

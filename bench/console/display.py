@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
@@ -14,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from lockstep_bench.shared.door import as_called
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 20  # of a user's table that are listed
 LONGEST_CELL = 60  # characters, in that list
 
-# How commands are written where the package's own command was called; `python` is another one there.
-COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
-    f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
-}
-
 
 class CommandConsole(Console):
     """Console that adapts printed commands to the way this program was called, and prints no control characters."""
@@ -43,15 +38,7 @@ class CommandConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print objects as `Console.print` of rich does, after the changes that this class makes."""
-        called_by_name = Path(sys.argv[0]).stem == "lockstep-bench"
-        super().print(*(_renamed(each) if called_by_name else each for each in objects), **options)
-
-
-def _renamed(printed: Any) -> Any:
-    if isinstance(printed, str):
-        for before, after in COMMANDS.items():
-            printed = printed.replace(before, after)
-    return printed
+        super().print(*(as_called(each) if isinstance(each, str) else each for each in objects), **options)
 
 
 out = CommandConsole(highlight=False)

@@ -110,7 +110,9 @@ class How:
             help="Change an option of a method, as --methods 'METHOD(NAME=VALUE)' does; may be repeated.",
         ),
     ] = None
-    seed: Annotated[int, Option(help="Every random number follows from it.", min=0, max=LARGEST_SEED)] = 0
+    seed: Annotated[
+        int, Option(metavar="NUMBER", help="Every random number follows from it.", min=0, max=LARGEST_SEED)
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 from lockstep_bench import datasets
 from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from lockstep_bench.datasets.images.weights import WEIGHTS
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
     no_args_is_help=True,
+    epilog=examples("python -m datasets list", "python -m datasets fetch yacht boston"),
 )
 
 
@@ -45,7 +46,7 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data se
 STYLES = {"ready": "green", "built in": "green", "not here": "yellow", "damaged": "bold red", "broken": "bold red"}
 
 
-@app.command("list")
+@app.command("list", epilog=examples("python -m datasets list", "python -m datasets list --notes"))
 def list_(
     notes: Annotated[bool, typer.Option("--notes", help="Add origin, licence and the facts that bite.")] = False,
     data_dir: DataDir = None,
@@ -91,7 +92,7 @@ def _columns(name: str) -> list[str]:
     return [source.title, _task(source), *map(str, sizes)]
 
 
-@app.command()
+@app.command(epilog=examples("python -m datasets fetch yacht boston", "python -m datasets fetch --all"))
 def fetch(
     names: Names = None,
     every: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
@@ -125,7 +126,7 @@ def fetch(
     raise typer.Exit(failed)
 
 
-@app.command()
+@app.command(epilog=examples("python -m datasets verify", "python -m datasets verify yacht"))
 def verify(names: Names = None, data_dir: DataDir = None) -> None:
     """Compare every file with its pinned checksum; exit with 1 if a file is damaged or missing."""
     failed = False
@@ -136,7 +137,7 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
     raise typer.Exit(failed)
 
 
-@app.command()
+@app.command(epilog=examples("python -m datasets audit", "python -m datasets audit yacht boston"))
 def audit(
     names: Names = None,
     tsv: Annotated[bool, typer.Option("--tsv", help="Print the file that the project keeps.")] = False,
@@ -158,7 +159,7 @@ def audit(
         _show_facts(table)
 
 
-@app.command()
+@app.command(epilog=examples("python -m datasets new houses --csv houses.csv --target price"))
 def new(
     name: Annotated[str, typer.Argument(help="Name of the data set, for example my-data.", show_default=False)],
     csv: Annotated[Path, typer.Option(metavar="FILE", help="The table: a .csv, .tsv or .parquet file.")],

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 
 NAME = "lockstep-bench"
 # Name -> where the command is, and what it does.
@@ -29,6 +29,10 @@ FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_in
 
 app = Door(
     no_args_is_help=True,
+    epilog=examples(
+        "lockstep-bench run --suite uci --datasets yacht,boston --methods vifa,swag",
+        "lockstep-bench leaderboards rank results --suite uci --metric nmll",
+    ),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

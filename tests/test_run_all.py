@@ -406,8 +406,15 @@ def test_help_and_list_do_not_import_torch(run_all):
         code += "try: app()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
         subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
     listed = run_all("--list").stdout
-    for name in ("yacht", "diabetes", "vifa", "deep-ensemble", "paper", "quick"):
+    for name in ("uci", "vifa", "deep-ensemble", "paper", "quick"):
         assert name in listed
+    assert all(name in run_all("--list", "uci").stdout for name in ("yacht", "diabetes", "tuned"))
+
+
+def test_word_without_an_option_is_refused(run_all):
+    refused = run_all("uci")
+    assert refused.returncode == 2
+    assert "write --suite uci" in refused.stderr
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
@@ -15,13 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from lockstep_bench import datasets, methods
+from lockstep_bench.shared.door import as_called
+from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.datasets.own.overview import overview
-from lockstep_bench.shared.papers.entries import SUITE as PAPERS
-from lockstep_bench.shared.papers.entries import entries
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.texts import visible, with_short_words
 
@@ -30,12 +27,6 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 20  # of a user's table that are listed
 LONGEST_CELL = 60  # characters, in that list
-STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
-
-# How commands are written where the package's own command was called; `python` is another one there.
-COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
-    f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
-}
 
 
 class CommandConsole(Console):
@@ -47,15 +38,7 @@ class CommandConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print objects as `Console.print` of rich does, after the changes that this class makes."""
-        called_by_name = Path(sys.argv[0]).stem == "lockstep-bench"
-        super().print(*(_renamed(each) if called_by_name else each for each in objects), **options)
-
-
-def _renamed(printed: Any) -> Any:
-    if isinstance(printed, str):
-        for before, after in COMMANDS.items():
-            printed = printed.replace(before, after)
-    return printed
+        super().print(*(as_called(each) if isinstance(each, str) else each for each in objects), **options)
 
 
 out = CommandConsole(highlight=False)
@@ -81,43 +64,6 @@ def show_start() -> None:
     """Print, in a terminal, that the program has started, because its imports take seconds."""
     if err.is_terminal:
         err.print("Reading methods and data sets ...")
-
-
-def show_lists(data_dir: Path | None) -> None:
-    """Print the suites with their presets, the data sets, and the methods."""
-    for suite in SUITES.values():
-        table = Table(title=f"Suite {suite.name}: {suite.title}", title_justify="left", box=None)
-        for heading in ("preset", "splits", "budget of a cell"):
-            table.add_column(heading)
-        for name, preset in suite.presets.items():
-            splits = suite.splits[name]
-            every = "all unflagged" if any(datasets.entry(each).flagged for each in suite.datasets()) else "all"
-            table.add_row(name, every if splits is None else f"first {splits}", suite.kind.in_words(preset))
-        out.print(table)
-        table = Table(title="Data sets", title_justify="left", box=None)
-        for heading in ("name", "title", "rows", "features", "splits", "state", "from"):
-            table.add_column(heading, justify="right" if heading in ("rows", "features", "splits") else "left")
-        for name in suite.datasets():
-            entry = datasets.entry(name)
-            state = STATES.get(datasets.availability(name, data_dir).state, "[red]broken[/]")
-            package = "" if (provider := datasets.provider(name)) == "built in" else provider
-            sizes = str(entry.n_rows), str(entry.n_features), entry.splits_in_words
-            table.add_row(name, escape(entry.title), *sizes, state, escape(package))
-        out.print(table if table.rows else "Data sets: none yet; --csv FILE --target COLUMN runs a table of your own")
-    table = Table(title=f"Suite {PAPERS}: tables and figures of the papers", title_justify="left", box=None)
-    for heading in ("preset", "of", "what it shows", "runs"):
-        table.add_column(heading)
-    for each in entries():
-        here = "not on two cores" if each.unavailable else "as a test" if each.test else f"with {each.rows}"
-        of = f"{each.table}, {textwrap.shorten(each.paper, 40, placeholder=' ...')}"
-        table.add_row(*map(escape, (each.name, of, each.title, "here" if here == f"with {each.name}" else here)))
-    out.print(table)
-    table = Table(title="Methods", title_justify="left", box=None)
-    table.add_column("name")
-    table.add_column("what it is")
-    for name in methods.names():
-        table.add_row(escape(name), escape(methods.describe(name)))
-    out.print(table)
 
 
 def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:

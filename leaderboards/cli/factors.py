@@ -6,8 +6,6 @@ The other two factors are held fixed or averaged over.
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from lockstep_bench.leaderboards.cli.options import stop
 
 if TYPE_CHECKING:
@@ -49,10 +47,11 @@ class Asked(NamedTuple):
     each: bool
 
 
-def compared(cells: "pd.DataFrame", asked: Asked) -> "dict[str, Ranking]":
-    """Return the ranking of a factor's levels, over all data sets (key "") or on each one (its name as key).
+def compared(cells: "pd.DataFrame", asked: Asked) -> "tuple[dict[str, Ranking], list[str]]":
+    """Return the ranking of a factor's levels and notes on what is left out.
 
-    Exits with code 2 if nothing can be compared. Notes on what is left out are printed on standard error.
+    The ranking is over all data sets (key "") or on each one (its name as key). Exits with code 2 if nothing can be
+    compared.
     """
     from lockstep_bench.leaderboards.stats.factors import BASE, FACTORS, crossed, effects
     from lockstep_bench.leaderboards.stats.ranking import on_each_dataset, over_datasets
@@ -88,9 +87,7 @@ def compared(cells: "pd.DataFrame", asked: Asked) -> "dict[str, Ranking]":
     else:
         rankings = {"": over_datasets(boards)}
     notes = [*found.notes, *boards.notes, *(note for ranking in rankings.values() for note in ranking.notes)]
-    for note in dict.fromkeys(notes):
-        typer.echo(note, err=True)
-    return rankings
+    return rankings, notes
 
 
 def _kept(every: "list[Combination]", asked: Asked) -> list[tuple[str, str]]:

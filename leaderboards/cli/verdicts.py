@@ -1,13 +1,16 @@
 """Commands that print rankings, and how often their verdicts are false: `rank`, `simulate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lockstep_bench.leaderboards.cli import factors
 from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
 from lockstep_bench.shared.options import number
+
+if TYPE_CHECKING:
+    from lockstep_bench.leaderboards.tables.rankings import Rankings, Remarks
 
 
 def rank(
@@ -50,12 +53,15 @@ def rank(
             "sets or splits would settle what is open.",
         ),
     ] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Print all columns, in lines of up to 250 characters.")] = False,
     format: Annotated[TableFormat, typer.Option("--format", help="Format of the table.")] = TableFormat.TEXT,
 ) -> None:
     """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards (--each: of data sets).
 
-    Verdicts: best (all others are worse), could be best (better than some, worse than none), worse (than some other),
-    undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
+    A sentence is followed by six columns: mean rank over data sets, ranks that the results leave open, difference to
+    the reference with its 95 % interval, and verdict. Verdicts: best (all others are worse), could be best (better than
+    some, worse than none), worse (than some other), undecided (neither), failed (no value on some split).
+    docs/statistics.md says how they are found.
     """
     from lockstep_bench.leaderboards.metrics import MEASURED
     from lockstep_bench.leaderboards.metrics import metric as metric_named
@@ -64,17 +70,16 @@ def rank(
     from lockstep_bench.leaderboards.stats.ranking import rank_on_datasets
     from lockstep_bench.leaderboards.stats.remarks import over_datasets
     from lockstep_bench.leaderboards.stats.summary import summarise, with_labelled_presets
-    from lockstep_bench.leaderboards.tables import rankings
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
 
     names, sets, levels = names_in(methods), names_in(datasets), (names_in(network), names_in(noise))
     if compare is None and any(levels):
         stop("--network and --noise choose what --compare compares in; add --compare posterior, noise or network")
     read = read_folders(results, suites=[suite], presets=[preset])
-    write = rankings.as_csv if format is TableFormat.CSV else rankings.as_text
     if compare is not None:
         asked = factors.Asked(suite, preset, metric, compare, (names, *levels), sets, reference, each)
-        typer.echo(write(factors.compared(read.cells, asked), {}, power).removesuffix("\n"))
+        found, notes = factors.compared(read.cells, asked)
+        _print(found, {}, notes, metric, format, wide, power)
         return
     reference = reference or REFERENCE
     try:
@@ -91,9 +96,10 @@ def rank(
     where = cells, suite, labels[0], metric
     options = ComparisonOptions(methods=names, datasets=sets, families=families, reference=reference)
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
-    for note in dict.fromkeys(note for ranking in found.values() for note in ranking.notes):
-        typer.echo(note, err=True)
+    notes = [note for ranking in found.values() for note in ranking.notes]
     if not any(ranking.rows for ranking in found.values()):
+        for note in dict.fromkeys(notes):
+            typer.echo(note, err=True)
         stop("no method to rank: `constant` competes only where --methods names it, and failures have no rank")
     others = [name for name in MEASURED if name != metric and name in cells]
     summary = summarise(cells.drop(columns=others))
@@ -102,7 +108,25 @@ def rank(
         for name, ranking in found.items()
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
-    typer.echo(write(found, said, power).removesuffix("\n"))
+    _print(found, said, notes, metric, format, wide, power)
+
+
+def _print(
+    found: "Rankings", said: "Remarks", notes: list[str], metric: str, format: TableFormat, wide: bool, power: bool
+) -> None:
+    """Print rankings on standard output, and then the notes on what was left out on standard error."""
+    from lockstep_bench.leaderboards.metrics import metric as metric_named
+    from lockstep_bench.leaderboards.tables import rankings
+
+    if format is TableFormat.CSV:
+        text = rankings.as_csv(found, said, power)
+    elif wide or power:
+        text = rankings.as_wide_text(found, said, power)
+    else:
+        text = rankings.as_text(found, said, metric_named(metric).title)
+    typer.echo(text.removesuffix("\n"))
+    for note in dict.fromkeys(notes):
+        typer.echo(note, err=True)
 
 
 def simulate(

@@ -1,7 +1,8 @@
 """Rankings as text and CSV."""
 
 import io
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 from rich import box
@@ -9,13 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
+from lockstep_bench.leaderboards.stats.verdicts import VERDICTS
 from lockstep_bench.leaderboards.tables import ranking_numbers, spreadsheet
-from lockstep_bench.leaderboards.wording.formats import number, visible
+from lockstep_bench.leaderboards.wording.formats import counted, joined, number, visible
 
 POWER = ("detectable", "needed", "floor", "verdict_detectable", "verdict_needed")
 COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)
 POWER_HEADINGS = ("needed for it", "floor", "80 % power for the verdict", "needed for the verdict")
-WIDTH = 400  # characters; a table is as wide as its cells
+NARROW = 80  # characters of a line of text
+ROOMY = 24  # characters of the longest method whose table has two spaces between columns
+WIDTH = 400  # characters, more than a table needs; a table is as wide as its cells
 
 Rankings = Mapping[str, Ranking]  # by data set; "" for a ranking over all data sets
 Remarks = Mapping[tuple[str, str], str]  # by data set and method, as in `Rankings`; most have none
@@ -48,20 +52,72 @@ def as_csv(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     return spreadsheet.as_csv(frame(rankings, said, power))
 
 
-def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
-    """Return the rankings as tables for a terminal, with separate tables for methods that were run on fewer splits."""
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, markup=False, emoji=False)
-    tables = [
-        (dataset, ranking, rows, title)
-        for dataset, ranking in rankings.items()
-        for rows, title in ((ranking.rows, dataset), (ranking.fewer, f"{dataset}, fewer splits".removeprefix(", ")))
-        if rows
+def as_text(rankings: Rankings, said: Remarks, metric: str, width: int = NARROW) -> str:
+    """Return the rankings for a terminal: a sentence, a table of six columns and the remarks, for each ranking.
+
+    Args:
+        rankings: as in `frame`.
+        said: remarks on each method, as in `frame`.
+        metric: title of the metric.
+        width: characters of a line; a table is wider if its methods have long names.
+    """
+    parts = []
+    for dataset, ranking, rows, title in _tables(rankings):
+        against = f"against\n{visible(ranking.reference)}" if ranking.reference else "differ-\nence"
+        gap = 2 if max(len(row.method) for row in rows) <= ROOMY else 1
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, gap, 0, 0), pad_edge=False)
+        table.add_column("\nmethod", no_wrap=True)
+        for heading in ("mean\nrank", "\nranks", against, "95 %\ninterval"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("\nverdict", no_wrap=True)
+        for row in rows:
+            name, mean_rank, _, difference, interval, *_ = _cells(row, ranking.unit)
+            table.add_row(name, mean_rank, f"{row.rank_low}–{row.rank_high}", difference, interval, row.verdict)
+        parts += [_wrapped([sentence(rows, metric, title)], width), _printed(table)]
+        if remarks := _remarks({visible(row.method): said.get((dataset, row.method), "") for row in rows}):
+            parts.append(_wrapped(remarks, width))
+    return "\n\n".join(parts) + "\n"
+
+
+def sentence(rows: Sequence[Ranked], metric: str, title: str = "") -> str:
+    """Return what the verdicts of a ranking say together, as a sentence: who leads, and how many are worse or open.
+
+    Args:
+        rows: rows of the ranking.
+        metric: title of the metric.
+        title: name of the data set; "" for a ranking over several.
+    """
+    by = {verdict: [visible(row.method) for row in rows if row.verdict == verdict] for verdict in VERDICTS}
+    splits = counted(rows[0].n_splits, "split")
+    on = f"on {visible(title)} ({splits})" if title else f"over {counted(rows[0].n_datasets, 'data set')} ({splits})"
+    best, leaders, worse, undecided, failed = (by[verdict] for verdict in VERDICTS)
+    of = counted(len(rows), "method")
+    if best:
+        lead = f"{best[0]} is the best of {of}"
+    elif leaders:
+        lead = f"{joined(leaders)} could be {'the ' if len(leaders) == 1 else ''}best of {of}"
+    else:
+        lead = f"no method is shown to be better than another one of {of}"
+    if len(undecided) == len(rows):
+        lead, undecided = f"{lead}: there is too little evidence", []
+    parts = [
+        lead,
+        f"{len(worse)} {'is' if len(worse) == 1 else 'are'} worse than at least one other" if worse else "",
+        f"too little evidence on {joined(undecided) if len(undecided) < 4 else len(undecided)}" if undecided else "",
+        f"{joined(failed)} failed on some split" if failed else "",
     ]
-    for dataset, ranking, rows, title in tables:
-        difference = f"against {visible(ranking.reference)}" if ranking.reference else "difference"
+    return f"By {metric} {on}: {'; '.join(filter(None, parts))}."
+
+
+def as_wide_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
+    """Return the rankings as tables of all columns, with separate tables for methods that were run on fewer splits."""
+    parts = []
+    for dataset, ranking, rows, title in _tables(rankings):
         table = Table(box=box.SIMPLE_HEAD, title=visible(title) or None, title_justify="left")
         table.add_column("method", no_wrap=True)
-        for heading in ("mean rank", "ranks left open", difference, "95 %", "80 % power for", "P(best)"):
+        for heading in ("mean rank", "ranks left open", _against(ranking), "95 %"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for heading in ("80 % power for", "P(best)"):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         for heading in ("data sets", "splits", "failed", *(POWER_HEADINGS if power else ())):
@@ -72,10 +128,44 @@ def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
             remark = [said.get((dataset, row.method), "")] if remarked else []
             cells = _cells(row, ranking.unit)[: len(table.columns) - remarked]
             table.add_row(*cells, *remark)
-        console.print(table)
+        parts.append(_printed(table))
+    return "\n".join(parts) + "\n"
+
+
+def _tables(rankings: Rankings) -> list[tuple[str, Ranking, list[Ranked], str]]:
+    """Return for each table its data set, ranking, rows and title; methods that were run on fewer splits are apart."""
+    return [
+        (dataset, ranking, rows, title)
+        for dataset, ranking in rankings.items()
+        for rows, title in ((ranking.rows, dataset), (ranking.fewer, f"{dataset}, fewer splits".removeprefix(", ")))
+        if rows
+    ]
+
+
+def _against(ranking: Ranking) -> str:
+    return f"against {visible(ranking.reference)}" if ranking.reference else "difference"
+
+
+def _remarks(of_methods: Mapping[str, str]) -> list[str]:
+    """Return lines that say each remark once, with the methods it is on."""
+    methods: dict[str, list[str]] = {}
+    for method, remark in of_methods.items():
+        for part in filter(None, remark.split("; ")):
+            methods.setdefault(part, []).append(method)
+    return [f"{remark[0].upper()}{remark[1:]}: {', '.join(names)}." for remark, names in methods.items()]
+
+
+def _printed(table: Table) -> str:
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, markup=False, emoji=False)
+    console.print(table)
     output = console.file
     assert isinstance(output, io.StringIO)
-    return "\n".join(line.rstrip() for line in output.getvalue().strip("\n ").splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in output.getvalue().strip("\n").splitlines())
+
+
+def _wrapped(lines: Iterable[str], width: int) -> str:
+    wrapped = (textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
+    return "\n".join("\n  ".join(parts) for parts in wrapped)
 
 
 def _cells(row: Ranked, unit: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Formatting of numbers and of text from data and plug-ins, for pages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from math import floor, isfinite, isnan, log10, nan
 
@@ -71,6 +71,12 @@ def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
     """Return the first `most` texts and the number of the others: "a, b, c and 4 more"."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return separator.join(texts[:most]) + more
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return the parts that are not empty as in "a, b and c"."""
+    *before, last = filter(None, parts)
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def difference_in_words(value: float, unit: str, reach: float = nan) -> str:

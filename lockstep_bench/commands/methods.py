@@ -5,45 +5,62 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 from lockstep_bench import methods
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lockstep_bench.methods.base import Method
 
 app = Door(
     help="List the methods of approximate inference, check one against the method contract, or start a new one.",
     no_args_is_help=True,
+    epilog=examples("python -m methods list", "python -m methods check swag", "python -m methods new my-method"),
 )
 
 
-@app.command("list")
+@app.command("list", epilog=examples("python -m methods list"))
 def list_() -> None:
-    """List all methods with title, paper and the tasks they apply to."""
+    """List all methods by family, with title, paper, and the tasks they apply to unless these are all."""
     from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False)
+    families: dict[str, list[str]] = {}
+    for name in methods.names():
+        families.setdefault(methods.card(name).family_title, []).append(name)
+    console.print("Methods by family. Those of `headline`, marked *, run by default.")
+    reasons: list[str] = []
+    for family, names in families.items():
+        console.print(f"\n[bold]{escape(family)}[/]")
+        console.print(_family(names, reasons))
+    for reason in reasons:
+        console.print(f"[red]broken[/] {escape(reason)}", soft_wrap=True)
+    console.print("\n`ensemble:NAME` pools five members of a method, for example ensemble:swag.")
+
+
+def _family(names: list[str], reasons: list[str]) -> "Table":
+    """Return a table of the methods of a family; why some cannot be loaded is appended to `reasons`."""
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False, expand=True)
-    table.add_column("name", no_wrap=True)
-    table.add_column("title", ratio=1)
-    table.add_column("paper", no_wrap=True, ratio=1)
-    table.add_column("applies to", max_width=14)
-    reasons = []
-    for name in methods.names():
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=1)
+    table.add_column(min_width=max(map(len, methods.names())), no_wrap=True)
+    table.add_column()
+    for name in names:
+        mark = "*" if name in methods.headline() else ""
         try:
             method = methods.get(name)
         except methods.BrokenMethod as error:
             reasons.append(str(error))
-            table.add_row(escape(name), "[red]broken[/]", "the reason is below")
-        else:
-            paper = f"{method.paper.authors}: {method.paper.title}"
-            table.add_row(*map(escape, (name, method.title, paper, _applicability(method))))
-    console.print(table)
-    for reason in reasons:
-        console.print(f"[red]broken[/] {escape(reason)}", soft_wrap=True)
-    console.print("\n`ensemble:NAME` pools five members of a method, for example ensemble:swag.")
+            table.add_row(mark, escape(name), "[red]broken[/]; the reason is below")
+            continue
+        limits = _applicability(method).removeprefix("all tasks").removeprefix("; ")
+        said = f"{method.title} ({method.paper.authors})"
+        table.add_row(mark, escape(name), escape(f"{said}: {limits}" if limits else said))
+    return table
 
 
 def _applicability(method: "Method") -> str:
@@ -57,7 +74,7 @@ def _applicability(method: "Method") -> str:
     return "; ".join(part for part in (", ".join(words), method.limits) if part)
 
 
-@app.command()
+@app.command(epilog=examples("python -m methods check swag mfvi", "python -m methods check --all --jobs 2"))
 def check(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of the methods to check.", show_default=False)
@@ -110,7 +127,7 @@ def _print_findings(names: list[str], jobs: int | None, device: str) -> int:
     return failures
 
 
-@app.command()
+@app.command(epilog=examples("python -m methods new my-method", "python -m methods new my-method --into /tmp/my"))
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new method, for example my-method.", show_default=False)],
     into: Annotated[

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from rich import print as show
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 
 app = Door()
 
 
-@app.command()
+@app.command(epilog=examples("lockstep-bench rescore results --metrics nmll_dyadic,energy_score"))
 def main(
     results: Annotated[Path, typer.Argument(help="Results folder with predictions, as run_all.py leaves it.")],
     names: Annotated[str, typer.Option("--metrics", help="Names of columns, with commas: nmll_dyadic,energy_score.")],

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 
 import typer
 
-from lockstep_bench.shared.door import Door
-from lockstep_bench.bench.console import display
+from lockstep_bench.shared.door import Door, examples
+from lockstep_bench.bench.console import display, lists
 from lockstep_bench.bench.console.endings import stops
 from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.workers import workers_on
@@ -26,15 +26,24 @@ MANY_OBJECTS = 50_000  # between searches for cycles; a plan has a cell for each
 app = Door(context_settings={"help_option_names": ["-h", "--help"]})
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "python run_all.py --suite uci --datasets yacht,boston --methods vifa,swag",
+        "python run_all.py --suite uci --preset tuned --dry-run",
+        "python run_all.py --csv houses.csv --target price",
+        "python run_all.py --list uci",
+    )
+)
 @grouped(Options)
 def main(options: Options) -> None:
     """Compare approximate-inference methods for neural networks, and build a leaderboard."""
     with stops(options.where.out):
         if options.ways.list_:
             check_data_folder(options.where.data_dir)
-            display.show_lists(options.where.data_dir)
+            lists.show(options.ways.listed, options.where.data_dir)
             return
+        if options.ways.listed:
+            raise InvalidRequest(f"'{options.ways.listed}' follows no option; write --suite {options.ways.listed}")
         display.show_start()
         request = request_of(options)
         with Spare() as spare:

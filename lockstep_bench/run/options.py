@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from typer import Option
+from typer import Argument, Option
 
 from lockstep_bench.shared.options import folder
 
@@ -19,7 +19,7 @@ class What:
 
     title: ClassVar[str] = "What to run"
 
-    suite: Annotated[str, Option(help="What to run; --list shows all suites.")] = "uci"
+    suite: Annotated[str, Option(help="What to run; --list shows all suites, --list SUITE one of them.")] = "uci"
     methods: Annotated[
         str | None, Option(help="Comma-separated names; headline, the default, is one of each idea; all.")
     ] = None
@@ -110,7 +110,9 @@ class How:
             help="Change an option of a method, as --methods 'METHOD(NAME=VALUE)' does; may be repeated.",
         ),
     ] = None
-    seed: Annotated[int, Option(help="Every random number follows from it.", min=0, max=LARGEST_SEED)] = 0
+    seed: Annotated[
+        int, Option(metavar="NUMBER", help="Every random number follows from it.", min=0, max=LARGEST_SEED)
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,10 @@ class Ways:
 
     title: ClassVar[str] = "Other ways to go about it"
 
-    list_: Annotated[bool, Option("--list", help="Show what there is; run nothing.")] = False
+    listed: Annotated[str | None, Argument(metavar="[SUITE]", help="With --list: the suite to show in detail.")] = None
+    list_: Annotated[
+        bool, Option("--list", help="Show the suites, or presets and data sets of SUITE; run nothing.")
+    ] = False
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would run, and for how long; fetch nothing.")] = False
     timing: Annotated[bool, Option("--timing", help="Then repeat one cell of each method and data set alone.")] = False
     longer: Annotated[

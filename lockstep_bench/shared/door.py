@@ -5,9 +5,12 @@ PYTHONIOENCODING may ask for ASCII. If a command hits a limit of the system, suc
 says which and what to do.
 """
 
+import inspect
 import io
 import sys
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 from lockstep_bench.shared import limits
 
@@ -15,12 +18,42 @@ sys.excepthook = limits.say  # a door imports this module first: what it imports
 
 import typer  # noqa: E402
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# How commands are written where the package's own command was called; `python` is another one there.
+COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
+    f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
+}
+
+
+def as_called(text: str) -> str:
+    """Return a text in which commands of this project are written the way this program was called."""
+    if Path(sys.argv[0]).stem == "lockstep-bench":
+        for before, after in COMMANDS.items():
+            text = text.replace(before, after)
+    return text
+
+
+def examples(*commands: str) -> str:
+    """Return the last part of a command's help: examples, one a line (lines of help are separated by empty ones)."""
+    return "\n\n".join(["For example:", *map(as_called, commands)])
+
 
 class Door(typer.Typer):
     """A Typer command line with the output and error handling of this module; `options` are those of `typer.Typer`."""
 
     def __init__(self, **options: Any):
         super().__init__(add_completion=False, pretty_exceptions_enable=False, **options)
+
+    def command(self, *args: Any, **options: Any) -> Callable[[Function], Function]:
+        """Return the decorator of a command; its help is the docstring, each paragraph wrapped to the terminal."""
+
+        def decorate(function: Function) -> Function:
+            paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+            words = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+            return super(Door, self).command(*args, **{"help": words} | options)(function)
+
+        return decorate
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command."""

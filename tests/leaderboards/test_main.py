@@ -326,6 +326,28 @@ def test_rank_csv_columns_are_fixed(ranked):
     assert "One method of each family, by validation score; 4 variants were run." in result.stderr
 
 
+def test_rank_starts_with_a_sentence_and_fits_80_columns(ranked):
+    lines = run("rank", ranked, *WANTED).stdout.splitlines()
+    said = "By NMLL over 6 data sets (12 splits): swag is the best of 3 methods; 2 are worse than at least one other."
+    assert " ".join(" ".join(lines).split()).startswith(said)
+    assert lines[4].split() == ["method", "rank", "ranks", "map", "interval", "verdict"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_rank_prints_a_remark_once_with_its_methods(shared_folder):
+    levels = {"map": 2.0, "swag": 3.0, "constant": 1.0}
+    rows = [{"dataset": "d", "method": m, "split": s, "nmll": level + s} for m, level in levels.items() for s in (0, 1)]
+    out = run("rank", shared_folder(*rows), *WANTED).stdout
+    assert "there is too little evidence." in " ".join(out.split())
+    assert "No better than predicting the mean: map, swag." in out
+
+
+@pytest.mark.parametrize("option", ["--wide", "--power"])
+def test_rank_prints_all_columns_on_request(ranked, option):
+    result = run("rank", ranked, *WANTED, option)
+    assert all(heading in result.stdout for heading in ("P(best)", "80 % power for", "ranks left open"))
+
+
 def test_rank_prints_a_readable_table(ranked):
     result = run("rank", ranked, *WANTED, "--variants", "--power", "--reference", "swag")
     assert result.exit_code == 0
@@ -341,7 +363,7 @@ def test_rank_table_prints_markup_in_names_literally(shared_folder):
     ]
     result = run("rank", shared_folder(*rows), *WANTED, "--each", "--reference", "[/]")
     assert result.exit_code == 0, result.exception
-    assert all(name in result.stdout for name in ("[/b]", "against [/]", "[red]:x:"))
+    assert all(name in result.stdout for name in ("[/b]", "[/]", "[red]:x:"))
 
 
 def test_rank_reports_that_there_are_no_competitors(shared_folder):

@@ -17,7 +17,7 @@ from lockstep_bench.leaderboards.stats import Ranked
 from lockstep_bench.leaderboards.stats.paired import failures_in_words
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD, VERDICTS
 from lockstep_bench.leaderboards.tables import ranking_numbers
-from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.leaderboards.wording.formats import counted, joined, listed, visible
 
 MOST_ROWS, MOST_NAMED = 10, 4
 
@@ -127,11 +127,11 @@ def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str
         else "",
     ]
     if not leaders:
-        return f"{where} no method is ahead of {of}: {_joined(rest)}."
+        return f"{where} no method is ahead of {of}: {joined(rest)}."
     lead = "leads" if len(leaders) == 1 else "lead"
     return (
         f"{where} {_named(leaders)} {lead} {of}, each significantly better than some other one and worse than none; "
-        f"{_joined(rest)} (95 % for all comparisons together)."
+        f"{joined(rest)} (95 % for all comparisons together)."
     )
 
 
@@ -178,10 +178,4 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _shortened(parts: Sequence[str]) -> str:
-    return listed(parts, MOST_NAMED) if len(parts) > MOST_NAMED else _joined(parts)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """Return the parts that are not empty as in "a, b and c"."""
-    *before, last = filter(None, parts)
-    return f"{', '.join(before)} and {last}" if before else last
+    return listed(parts, MOST_NAMED) if len(parts) > MOST_NAMED else joined(parts)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from lockstep_bench.shared.door import Door
 from lockstep_bench.__main__ import COMMANDS
@@ -90,3 +91,28 @@ def test_exceeded_system_limit_is_reported_without_traceback(tmp_path, limit, wo
     assert code != 0
     assert words in output
     assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("module", [module for module, _ in COMMANDS.values()])
+def test_help_of_each_command_has_examples_and_fits_80_columns(module):
+    app = import_module(module).app
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+    for words in ([], *([name] for name in names if len(names) > 1)):
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).stdout
+        assert "For example:" in shown, words
+        assert "<bool>" not in shown
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_help_wraps_paragraphs_of_docstrings():
+    app = Door()
+
+    @app.command()
+    def measure() -> None:
+        """Measure.
+
+        A line that ends
+        early.
+        """
+
+    assert "A line that ends early." in CliRunner().invoke(app, ["--help"]).stdout

@@ -1,12 +1,15 @@
 """Checksums of files whose publisher gives none: taken from the first download, and compared with all later copies.
 
-They are stored in the user's cache folder. A data set with such files has a `Source.listing` that calls `pinned`.
+They are stored in the user's cache folder. A data set with such files has a `Source.listing` that calls `pinned`. For
+descriptions in JSON nothing is stored: a publisher's server writes them anew, with other tags or dates.
 """
 
 import json
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lockstep_bench.datasets.records import File
 
@@ -44,19 +47,25 @@ def learn(file: File, folder: str, copy: Path) -> None:
     """
     import hashlib
 
+    if file.path.endswith(".json"):
+        return
     with copy.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    learned = _known() | {f"{folder}/{file.path}": {"bytes": copy.stat().st_size, "sha256": digest}}
     target = path()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(learned, indent=1, sort_keys=True), encoding="utf-8")
-    os.replace(temporary, target)
+    store(target, _known() | {f"{folder}/{file.path}": {"bytes": copy.stat().st_size, "sha256": digest}})
     warnings.warn(
         f"nobody has published a checksum of {folder}/{file.path}: that of this first copy, SHA-256 {digest}, is kept "
         f"in {target}, and every later copy is compared with it",
         stacklevel=2,
     )
+
+
+def store(target: Path, facts: Mapping[str, Any]) -> None:
+    """Write facts as JSON to a file of the user's cache, whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
+    os.replace(temporary, target)
 
 
 def _known() -> dict[str, dict[str, int | str]]:

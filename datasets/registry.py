@@ -20,6 +20,7 @@ from importlib.metadata import EntryPoint, entry_points
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.errors import BrokenDataset, UnknownDataset, in_words
 from lockstep_bench.datasets.images.weights import WEIGHTS, Weights
+from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.own.table import Table
 from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.records import Source
@@ -48,7 +49,7 @@ def _built_in() -> dict[str, Source]:
     along_features = uci_features.sources()
     gaussian_processes = uci_gp.sources()
     packaged = (*keel.sources(), *r_datasets.sources())
-    tables = (*regression, *classification, *along_features, *gaussian_processes, *packaged)
+    tables = (*regression, *classification, *along_features, *gaussian_processes, *packaged, *openml.sources())
     everything = (*tables, *streams, *reference, *bandits.sources(), *images.sources())
     return {source.name: source for source in everything}
 
@@ -119,7 +120,7 @@ def entry(name: str) -> Source:
         BrokenDataset: the data set's entry point cannot be used.
     """
     if known := _built_in().get(name) or _own().get(name):
-        return known
+        return openml.described(known)
     if name not in _foreign():
         raise UnknownDataset(name, names())
     return _resolved(name, _foreign()[name])

@@ -1,4 +1,4 @@
-"""The command line `lockstep-bench run|datasets|methods|leaderboards|rescore`, or `python -m lockstep_bench`.
+"""The command line `lockstep-bench run|datasets|methods|leaderboards|...`, or `python -m lockstep_bench`.
 
 The code of a command is imported only when the command is called, so that `--help` answers at once.
 """
@@ -22,6 +22,7 @@ COMMANDS = {
         "lockstep_bench.leaderboards.__main__",
         "Pages, tables, rankings and comparisons from results folders.",
     ),
+    "recalibrate": ("lockstep_bench.commands.recalibrate", "Score cells after one factor on their predictive spread."),
     "rescore": ("lockstep_bench.commands.rescore", "Fill metrics into older rows from their kept predictions."),
 }
 # All that follows the name of a command, --help included, is for the command.

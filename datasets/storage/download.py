@@ -42,6 +42,8 @@ def fetch(
 ) -> tuple[Path, ...]:
     """Download the files of a data set or of trained weights that are missing or damaged.
 
+    Files whose addresses stand in other files of the set (`Source.listing`) are downloaded after these.
+
     After an error, files that were complete are kept, and the next call continues from there. If no file is missing,
     the folder may be read-only.
 
@@ -60,14 +62,17 @@ def fetch(
         Unavailable: the data set cannot be downloaded, the server sends something else, or the folder is not writable.
     """
     source, folder = published(name), data_folder.data_dir(data_dir)
-    faults = store.faults(source, folder, deep=True)
-    if not faults:
-        return ()
-    if source.by_hand:
-        raise store.unavailable(source, folder, faults)
-    deliveries = _deliveries([fault.file for fault in faults])
-    with _bar(name, [delivery.bytes for delivery in deliveries], shown=progress) as advance:
-        return _download(source, deliveries, folder, base_url or source.base_url, advance)
+    arrived: tuple[Path, ...] = ()
+    while faults := store.faults(source, folder, deep=True):
+        wanted = [fault.file for fault in faults]
+        if source.by_hand or any(store.path_of(source, file, folder) in arrived for file in wanted):
+            raise store.unavailable(source, folder, faults)
+        deliveries = _deliveries(wanted)
+        with _bar(name, [delivery.bytes for delivery in deliveries], shown=progress) as advance:
+            arrived += _download(source, deliveries, folder, base_url or source.base_url, advance)
+        if source.listing is None:
+            break
+    return arrived
 
 
 def session(base_url: str) -> "Session":
@@ -100,12 +105,13 @@ def _deliveries(wanted: Sequence[File]) -> dict[File, list[File]]:
 def _download(
     source: Published, deliveries: dict[File, list[File]], folder: Path, base_url: str, advance: Callable[[int], None]
 ) -> tuple[Path, ...]:
-    if urlsplit(base_url).scheme != "https" and not _loopback(base_url):
-        raise Unavailable(source.name, f"its address {base_url!r} is not https", "use an https address")
     paths = []
     with session(base_url) as connection:
         for delivery, files in deliveries.items():
             url = urljoin(base_url.rstrip("/") + "/", delivery.address or delivery.path)
+            if urlsplit(url).scheme != "https" and not _loopback(url):
+                place = base_url if url.startswith(base_url) else url
+                raise Unavailable(source.name, f"its address {place!r} is not https", "use an https address")
             targets = [store.path_of(source, file, folder) for file in files]
             with _explained(source, folder, url):
                 if files == [delivery]:

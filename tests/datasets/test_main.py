@@ -147,7 +147,10 @@ def test_fetch_asks_no_server_twice_without_network(run, monkeypatch):
 
     monkeypatch.setattr(datasets, "fetch", fetch)
     code, _, err = run("fetch", "--all")
-    assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10", "resnet18-imagenet"])
+    assert (code, asked) == (
+        1,
+        ["boston", "ctr23-361234", "mnist", "kmnist", "cifar10", "svhn", "stl10", "resnet18-imagenet"],
+    )
     assert err.startswith("dataset 'boston' is not available: no network; find some\n")
     assert "cifar100: www.cs.toronto.edu could not be reached a moment ago\n" in err
 

@@ -9,6 +9,7 @@ import pytest
 
 from lockstep_bench import datasets
 from lockstep_bench.datasets import images
+from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import uci_gp
@@ -25,7 +26,9 @@ BANDITS = tuple(source.name for source in bandits.sources())
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
 PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
-EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
+OPENML = tuple(source.name for source in openml.sources())
+TABLES = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *OPENML)
+EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

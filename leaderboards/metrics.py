@@ -97,6 +97,7 @@ TITLES = {
     "sd_ratio_far": "Spread ratio, far away",
     "regret": "Regret",
     "regret_uniform_ratio": "Regret / chance",
+    "simple_regret": "Simple regret",
     "total_seconds": "Tuning + fit, s",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
@@ -115,7 +116,7 @@ TITLES = {
 }
 
 GOALS = (
-    (r"regret(_uniform_ratio)?", "low"),
+    (r"(simple_)?regret|regret_uniform_ratio", "low"),
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|energy_score|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
     (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
@@ -137,7 +138,7 @@ MEASURED = (*METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exp
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
-    *("regret_uniform_ratio", "regret"),
+    *("regret_uniform_ratio", "regret", "simple_regret"),
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",

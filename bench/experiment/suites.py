@@ -194,9 +194,9 @@ SUITES = {
         ),
         Suite(
             name="decisions",
-            title="Contextual bandits",
+            title="Decisions",
             methods_of="uci",
-            kind=Decisions("lockstep_bench.bench.evaluation.decisions:BanditEvaluation"),
+            kind=Decisions("lockstep_bench.bench.evaluation.decisions:evaluation_of"),
             headline={"regret_uniform_ratio": "Regret / chance"},
             hidden=(50,),
             splits={"untuned": None, "quick": 2},

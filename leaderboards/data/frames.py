@@ -43,6 +43,7 @@ DETAILS = {
     "reliability": RELIABILITY,
     "selective": SELECTIVE,
     "shifts": SHIFTS,
+    "simple_regrets": REGRETS,
 }
 
 PUBLISHED = pa.schema(

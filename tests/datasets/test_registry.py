@@ -10,7 +10,7 @@ import pytest
 from lockstep_bench import datasets
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.packaged import keel, r_datasets
-from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams
+from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import uci_gp
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,11 +21,11 @@ ALONG_FEATURES = tuple(f"{name}-{kind}" for kind in ("gap", "tail") for name in 
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
-BANDITS = tuple(source.name for source in bandits.sources())
+DECISIONS = tuple(source.name for source in (*bandits.sources(), *pools.sources()))
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
 PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
-EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
+EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *STREAMS, *POSTERIORS, "toy", *DECISIONS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

@@ -3,13 +3,15 @@
 import torch
 
 from lockstep_bench import datasets
+from lockstep_bench.bench.evaluation.active_learning import ActiveLearningEvaluation
 from lockstep_bench.bench.evaluation.bandits import BanditEvaluation
 from lockstep_bench.bench.evaluation.optimisation import OptimisationEvaluation
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.datasets.synthetic.bandits import Bandit
+from lockstep_bench.datasets.synthetic.pools import Optimised
 
-Evaluation = BanditEvaluation | OptimisationEvaluation
+Evaluation = BanditEvaluation | OptimisationEvaluation | ActiveLearningEvaluation
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Evaluation:
@@ -17,4 +19,6 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Ev
     source = datasets.entry(job.cells[0].dataset)
     if isinstance(source, Bandit):
         return BanditEvaluation(job, device, on_progress)
-    return OptimisationEvaluation(job, device, on_progress)
+    if isinstance(source, Optimised):
+        return OptimisationEvaluation(job, device, on_progress)
+    return ActiveLearningEvaluation(job, device, on_progress)

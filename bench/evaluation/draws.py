@@ -3,7 +3,7 @@
 import numpy as np
 
 from lockstep_bench.bench.metrics.regression import moments
-from lockstep_bench.methods.maths.predictive import Classes, NormalMixtures, Normals, Predictive
+from lockstep_bench.methods.maths.predictive import Classes, NormalMixtures, Normals, Predictive, StudentT
 
 
 def means(predictive: Predictive) -> np.ndarray:
@@ -13,6 +13,8 @@ def means(predictive: Predictive) -> np.ndarray:
     """
     if isinstance(predictive, Normals):
         mean = predictive.mean
+    elif isinstance(predictive, StudentT):
+        mean = predictive.location
     elif isinstance(predictive, NormalMixtures):
         mean = (predictive.log_weights.exp() * predictive.means).sum(dim=2)
     else:
@@ -24,7 +26,9 @@ def means(predictive: Predictive) -> np.ndarray:
 def noise_variance(predictive: Predictive) -> np.ndarray:
     """Return the variance (n,) of the target around a drawn function, mean over the samples, original units squared."""
     if isinstance(predictive, Normals):
-        return predictive.variance.double().mean(dim=0).cpu().numpy()
+        variance: np.ndarray = predictive.variance.double().mean(dim=0).cpu().numpy()
+        return variance
     assert not isinstance(predictive, Classes)
     between = means(predictive).astype(np.float64).var(axis=0)
-    return moments(predictive).variance.cpu().numpy() - between
+    noise: np.ndarray = moments(predictive).variance.cpu().numpy() - between
+    return noise

@@ -105,10 +105,10 @@ def _log_choose(n: np.ndarray | int, k: int) -> np.ndarray:
     return chosen
 
 
-def batch_sizes(budget: int) -> list[int]:
-    """Return the sizes of the batches: `BATCHES` about equal ones, or fewer of one row each."""
-    ends = np.unique(np.linspace(0, budget, BATCHES + 1).round().astype(int))
-    return np.diff(ends).tolist()
+def batch_sizes(budget: int, n_batches: int) -> list[int]:
+    """Return the sizes of `n_batches` about equal batches with the sum `budget`, or of fewer ones of one row each."""
+    sizes: list[int] = np.diff(np.unique(np.linspace(0, budget, n_batches + 1).round().astype(int))).tolist()
+    return sizes
 
 
 class OptimisationEvaluation:
@@ -128,7 +128,7 @@ class OptimisationEvaluation:
             Search(y, split.train, source.pool(split), each.fit_seed)
             for split, each in zip(assignment.splits, assignment.seeded, strict=True)
         ]
-        self._sizes = batch_sizes(min(BUDGET, assignment.protocol.stream_length, len(self.searches[0].pool)))
+        self._sizes = batch_sizes(min(BUDGET, assignment.protocol.stream_length, len(self.searches[0].pool)), BATCHES)
         self._scale = float(y.std())
         self.fits = RepeatedFits(assignment, on_progress)
         self.fits.expect([len(self.searches)] * (len(self._sizes) + 1))

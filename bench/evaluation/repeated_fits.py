@@ -14,6 +14,7 @@ from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.draws import means
 from lockstep_bench.bench.evaluation.trainer import stacked_trainer
 from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
@@ -111,6 +112,17 @@ class RepeatedFits:
             self._n_predicted += len(request.at)
             yield predictive
 
+    def errors(self, predictive: Predictive, at: np.ndarray) -> dict[str, float]:
+        """Return the NMLL, and the RMSE over the standard deviation of all targets, at the rows `at`.
+
+        The dictionary is empty if the predictive has no positive density at each target.
+        """
+        y = self.assignment.dataset.y
+        targets = torch.tensor(y[at], device=self.assignment.device)
+        if metrics.flaw(predictive) or not isfinite(nmll := metrics.nmll(predictive, targets)):
+            return {}
+        return {"rmse": float(np.sqrt(np.mean((means(predictive).mean(axis=0) - y[at]) ** 2))) / y.std(), "nmll": nmll}
+
     def scores(self, predictive: Predictive, at: np.ndarray, rows: np.ndarray) -> dict[str, float]:
         """Return the metrics of regression and of joint predictions at the rows `at`, for a fit to `rows`.
 
@@ -118,7 +130,7 @@ class RepeatedFits:
         """
         y = self.assignment.dataset.y
         predictive, targets = type(predictive)(*(part.cpu() for part in predictive)), torch.tensor(y[at])
-        if metrics.flaw(predictive) or not isfinite(metrics.nmll(predictive, targets)):
+        if not self.errors(predictive, at):
             return {}
         y_scale = float(y[rows].std()) or 1.0
         return metrics.evaluate(predictive, targets, y_scale) | metrics.evaluate_joint(predictive, targets, y_scale)

@@ -62,6 +62,10 @@ def _optimised(source: Source) -> Optimised:
     return Optimised(title=title, **_shared(source, "optimise", hide_largest=True))
 
 
+def _learned(source: Source) -> Pool:
+    return Pool(title=f"{source.title}: active learning", **_shared(source, "active", hide_largest=False))
+
+
 def _shared(source: Source, task: str, hide_largest: bool) -> dict[str, Any]:
     """Return the fields that are equal for all pools of a table."""
     return {
@@ -85,4 +89,4 @@ def _shared(source: Source, task: str, hide_largest: bool) -> dict[str, Any]:
 def sources() -> tuple[Pool, ...]:
     """Return the descriptions of all pools."""
     tables = {source.name: source for source in (*uci.sources(), diabetes.SOURCE, *uci_gp.sources())}
-    return tuple(_optimised(tables[name]) for name in TABLES)
+    return tuple(pool_of(tables[name]) for pool_of in (_learned, _optimised) for name in TABLES)

@@ -109,9 +109,9 @@ def test_exact_thompson_sampling_beats_random_search():
 
 
 def test_batches_are_about_equal_and_use_the_budget():
-    assert batch_sizes(50) == [5] * 10
-    assert batch_sizes(3) == [1, 1, 1]
-    assert sum(batch_sizes(47)) == 47
+    assert batch_sizes(50, 10) == [5] * 10
+    assert batch_sizes(3, 10) == [1, 1, 1]
+    assert sum(batch_sizes(47, 10)) == 47
 
 
 @pytest.mark.usefixtures("few_batches")

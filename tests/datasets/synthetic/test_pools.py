@@ -9,11 +9,12 @@ from lockstep_bench.datasets.synthetic import pools
 
 def test_ten_regressions_are_pools():
     names = [source.name for source in pools.sources()]
+    assert len(names) == 20
     assert sum(name.startswith("optimise-") for name in names) == 10
     assert all(datasets.entry(name).suites == ("decisions",) for name in names)
 
 
-@pytest.mark.parametrize("name", ["optimise-diabetes"])
+@pytest.mark.parametrize("name", ["optimise-diabetes", "active-diabetes"])
 def test_first_pool_and_test_rows_are_all_rows(name):
     source, loaded = datasets.entry(name), datasets.load(name)
     for split in loaded.splits[:3]:

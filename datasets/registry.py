@@ -24,7 +24,7 @@ from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.own.table import Table
 from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.records import Source
-from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams, toy
+from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams, toy
 from lockstep_bench.datasets.tabular import (
     diabetes,
     sklearn_classification,
@@ -50,7 +50,8 @@ def _built_in() -> dict[str, Source]:
     gaussian_processes = uci_gp.sources()
     packaged = (*keel.sources(), *r_datasets.sources())
     tables = (*regression, *classification, *along_features, *gaussian_processes, *packaged, *openml.sources())
-    everything = (*tables, *streams, *reference, *bandits.sources(), *images.sources())
+    decisions = (*bandits.sources(), *pools.sources())
+    everything = (*tables, *streams, *reference, *decisions, *images.sources())
     return {source.name: source for source in everything}
 
 

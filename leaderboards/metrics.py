@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lockstep_bench.shared import schema
-from lockstep_bench.shared.columns import METRICS
+from lockstep_bench.shared.columns import ACQUIRED, METRICS
 
 
 class Metric(NamedTuple):
@@ -97,6 +97,14 @@ TITLES = {
     "sd_ratio_far": "Spread ratio, far away",
     "regret": "Regret",
     "regret_uniform_ratio": "Regret / chance",
+    "simple_regret": "Simple regret",
+    "active_ratio_variance": "RMSE, variance / random",
+    "active_ratio_bald": "RMSE, BALD / random",
+    **{
+        f"active_{name}_{acquisition}": f"{title}, rows {words}"
+        for name, title in (("rmse", "RMSE"), ("nmll", "NMLL"))
+        for acquisition, words in ACQUIRED.items()
+    },
     "total_seconds": "Tuning + fit, s",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
@@ -115,7 +123,7 @@ TITLES = {
 }
 
 GOALS = (
-    (r"regret(_uniform_ratio)?", "low"),
+    (r"(simple_)?regret|regret_uniform_ratio|active_.*", "low"),
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|energy_score|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
     (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
@@ -137,7 +145,8 @@ MEASURED = (*METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exp
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
-    *("regret_uniform_ratio", "regret"),
+    *("regret_uniform_ratio", "regret", "simple_regret"),
+    *("active_ratio_bald", "active_ratio_variance", "active_rmse_bald", "active_rmse_random"),
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",
@@ -147,7 +156,7 @@ HEADLINE = (
 HEADLINE_OF_MEDIANS = (*HEADLINE[: HEADLINE.index("rmse")], "crps", *HEADLINE[HEADLINE.index("rmse") :])
 
 # The first that a data set has orders its methods. Distances to a reference posterior come first.
-LEADS = ("regret_uniform_ratio", "rel_cov", "total_variation", "nmll")
+LEADS = ("regret_uniform_ratio", "active_ratio_bald", "rel_cov", "total_variation", "nmll")
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
 

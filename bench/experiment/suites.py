@@ -55,6 +55,11 @@ REPLICATIONS = (
     *("a1a-all-logistic", "synthetic-linear-2d-released"),
 )
 BANDIT = Protocol(epochs=200, batch_size=16, space="wide", max_minibatches=2000).changed(**UNTUNED)
+LATER_POOLS = tuple(
+    f"{task}-{name}"
+    for task in ("active", "optimise")
+    for name in ("wine", "airfoil", "kin8nm", "naval", "power", "protein")
+)
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether
@@ -196,13 +201,13 @@ SUITES = {
         ),
         Suite(
             name="decisions",
-            title="Contextual bandits",
+            title="Decisions",
             methods_of="uci",
-            kind=Decisions("lockstep_bench.bench.evaluation.decisions:BanditEvaluation"),
-            headline={"regret_uniform_ratio": "Regret / chance"},
+            kind=Decisions("lockstep_bench.bench.evaluation.decisions:evaluation_of"),
+            headline={"regret_uniform_ratio": "Regret / chance", "active_ratio_bald": "RMSE, BALD / random"},
             hidden=(50,),
             splits={"untuned": None, "quick": 2},
-            left_out={"quick": ("breast-cancer-bandit", "a1a-bandit", "usps3v5-bandit")},
+            left_out={"quick": ("breast-cancer-bandit", "a1a-bandit", "usps3v5-bandit", *LATER_POOLS)},
             presets={
                 "untuned": BANDIT,
                 "quick": BANDIT.changed(epochs=150, max_minibatches=300, stream_length=500),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from lockstep_bench.shared.columns import CELLS, REGRETS
+from lockstep_bench.shared.columns import CELLS, LEARNING, REGRETS
 from lockstep_bench.shared.rows import encoded
 from lockstep_bench.shared.schema import (
     BANDS,
@@ -38,11 +38,13 @@ DETAILS = {
     "bands": BANDS,
     "confidence": CONFIDENCE,
     "curves": CURVES,
+    "learning": LEARNING,
     "posteriors": POSTERIORS,
     "regrets": REGRETS,
     "reliability": RELIABILITY,
     "selective": SELECTIVE,
     "shifts": SHIFTS,
+    "simple_regrets": REGRETS,
 }
 
 PUBLISHED = pa.schema(

@@ -31,7 +31,7 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     panels = pd.Index(methods).get_indexer(pd.Index(cells["method"]))[places]
     finished = cells.iloc[places[np.argsort(panels, kind="stable")]]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
-        *(_posteriors, _bands, partial(_curves, key), _regrets, _reliability, _confidence, _selective),
+        *(_posteriors, _bands, partial(_curves, key), _regrets, _simple_regrets, _reliability, _confidence, _selective),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),
     ]
     plots = [plot for make in makers if (plot := make(finished))]
@@ -93,8 +93,20 @@ def _regrets(cells: pd.DataFrame) -> Plot | None:
     return Plot(
         regrets(runs),
         f"Regret against the number of rounds by {_named(dict.fromkeys(runs['method']))}",
-        "Regret: expected reward of the best actions, less that of the chosen ones, summed "
+        "Regret: expected reward of the best actions or rows, less that of the chosen ones, summed "
         "over the rounds so far; mean over splits ± standard error. Dotted: uniformly random actions.",
+    )
+
+
+def _simple_regrets(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("simple_regrets", cells)
+    if runs is None:
+        return None
+    return Plot(
+        regrets(runs, "simple regret"),
+        f"Simple regret against the number of chosen rows by {_named(dict.fromkeys(runs['method']))}",
+        "Simple regret: largest target of the pool less the largest that was found, over the standard deviation of the "
+        "targets; mean over splits ± standard error. Dotted: the expectation for random rows.",
     )
 
 

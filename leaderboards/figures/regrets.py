@@ -1,4 +1,4 @@
-"""Figure of the regret of bandits' rounds, a panel per method."""
+"""Figure of the regret of a bandit's rounds or of a search, a panel per method."""
 
 import pandas as pd
 from markupsafe import Markup
@@ -6,7 +6,7 @@ from markupsafe import Markup
 from lockstep_bench.leaderboards.figures.panels import PanelScale, panels
 
 
-def regrets(runs: pd.DataFrame) -> Markup:
+def regrets(runs: pd.DataFrame, title: str = "regret") -> Markup:
     """Return a panel per method: regret of the rounds so far, mean and standard error over runs, beside chance's.
 
     `runs` has the columns of `shared.columns.REGRETS` and method, split and seed.
@@ -27,4 +27,4 @@ def regrets(runs: pd.DataFrame) -> Markup:
 
     places = (0, float(f"{highest:.1g}")) if float(f"{highest:.1g}") <= highest else (0, float(f"{highest / 2:.1g}"))
     legend = [("line ours", "method"), ("line ink thin dotted", "uniformly random actions")]
-    return panels(list(dict.fromkeys(runs["method"])), panel, scale, ((0, last), places), ("rounds", "regret"), legend)
+    return panels(list(dict.fromkeys(runs["method"])), panel, scale, ((0, last), places), ("rounds", title), legend)

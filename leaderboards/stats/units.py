@@ -5,10 +5,10 @@ from functools import cache
 
 # Metrics that are compared by ratio; all others are compared by difference.
 RATIOS = (
-    r"rmse.*|crps|interval_score_.*|aug?rc_squared_error|rel_(mean|cov)|w2_scaled|regret"
+    r"rmse.*|crps|interval_score_.*|aug?rc_squared_error|rel_(mean|cov)|w2_scaled|regret|active_rmse_.*"
     r"|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio"
 )
-NATS = r"(corrupted_)?nmll.*|kl"
+NATS = r"(corrupted_|active_)?nmll.*|kl"
 
 
 @cache

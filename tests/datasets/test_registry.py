@@ -11,7 +11,7 @@ from lockstep_bench import datasets
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.packaged import keel, r_datasets
-from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams
+from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import uci_gp
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,13 +22,13 @@ ALONG_FEATURES = tuple(f"{name}-{kind}" for kind in ("gap", "tail") for name in 
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
-BANDITS = tuple(source.name for source in bandits.sources())
+DECISIONS = tuple(source.name for source in (*bandits.sources(), *pools.sources()))
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
 PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
 OPENML = tuple(source.name for source in openml.sources())
 TABLES = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *OPENML)
-EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
+EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *DECISIONS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

@@ -91,7 +91,9 @@ def changed_by(parts, before):
         ("shared/rows/reader.py", False, False),
         ("shared/columns.py", False, False),
         ("bench/evaluation/decisions.py", False, False),
+        ("bench/evaluation/optimisation.py", False, False),
         ("datasets/synthetic/bandits.py", False, False),
+        ("datasets/synthetic/pools.py", False, False),
     ],
 )
 def test_code_identity_changes_only_with_numerical_code(sources, changed_by, file, shared, of_method):
@@ -107,7 +109,10 @@ def test_code_identity_changes_only_with_numerical_code(sources, changed_by, fil
         ("bench/reference/distances.py", ("posterior", "yacht-linear", "map")),
         ("bench/streams/batch.py", ("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd")),
         ("bench/evaluation/decisions.py", ("decisions", "wheel-0.5", "map")),
+        ("bench/evaluation/optimisation.py", ("decisions", "optimise-yacht", "map")),
         ("datasets/synthetic/bandits.py", ("decisions", "digits-bandit", "map")),
+        ("datasets/synthetic/pools.py", ("decisions", "optimise-yacht", "map")),
+        ("datasets/tabular/uci.py", ("decisions", "optimise-yacht", "map")),
         ("methods/ensemble.py", ("uci", "yacht", "ensemble:map")),
     ],
 )

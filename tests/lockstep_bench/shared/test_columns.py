@@ -10,4 +10,4 @@ def test_columns_of_decisions_follow_the_other_metrics():
     assert [name for name in CELLS.names if name not in DECISIONS] == schema.CELLS.names
     assert all(CELLS.field(name) == schema.CELLS.field(name) for name in schema.CELLS.names)
     assert all(CELLS.field(name).nullable for name in DECISIONS)
-    assert TABLES[-1] == "regrets"
+    assert (*schema.TABLES, "regrets", "simple_regrets", "learning") == TABLES

@@ -1,4 +1,4 @@
-"""Decisions: regret of known policies against closed forms, and properties of evaluations."""
+"""Bandits: regret of known policies against closed forms, and properties of evaluations."""
 
 import json
 from pathlib import Path
@@ -8,12 +8,11 @@ import pytest
 import torch
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.evaluation import decisions
-from lockstep_bench.bench.evaluation.decisions import BanditEvaluation, Play, block_ends, means
+from lockstep_bench.bench.evaluation import bandits
+from lockstep_bench.bench.evaluation.bandits import BanditEvaluation, Play, block_ends
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.datasets.synthetic.bandits import wheel_rewards
-from lockstep_bench.methods.maths.predictive import NormalMixtures, Normals, Quantiles
 from lockstep_bench.shared.protocol import Protocol
 
 PROTOCOL = Protocol(sampler="centre", max_minibatches=5, batch_size=8, samples=7, stream_length=60)
@@ -21,7 +20,7 @@ PROTOCOL = Protocol(sampler="centre", max_minibatches=5, batch_size=8, samples=7
 
 @pytest.fixture
 def few_blocks(monkeypatch):
-    monkeypatch.setattr(decisions, "BLOCKS", 4)
+    monkeypatch.setattr(bandits, "BLOCKS", 4)
 
 
 def play_of(expected, seed=0):
@@ -114,17 +113,6 @@ def test_blocks_are_about_equal_and_end_with_the_last_round():
     assert np.ptp(np.diff([0, *block_ends(569)])) <= 1
 
 
-def test_mean_of_a_sample_is_that_of_its_distribution():
-    mean = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert (means(Normals(mean, torch.ones(2, 2))) == mean.numpy()).all()
-    weights = torch.tensor([0.25, 0.75]).log().expand(1, 2, 2)
-    locations = torch.tensor([[[0.0, 4.0], [2.0, 2.0]]])
-    assert means(NormalMixtures(weights, locations, torch.ones(1, 2, 2))) == pytest.approx(np.array([[3.0, 2.0]]))
-    levels = torch.linspace(0.05, 0.95, 19)
-    symmetric = Quantiles.of(levels, torch.stack([levels, levels + 1]))
-    assert means(symmetric) == pytest.approx(np.array([[0.5, 1.5]]))
-
-
 @pytest.mark.usefixtures("few_blocks")
 def test_outcome_has_regret_its_ratio_to_chance_and_a_curve():
     (outcome,) = outcomes("map")
@@ -137,6 +125,7 @@ def test_outcome_has_regret_its_ratio_to_chance_and_a_curve():
     assert outcome.metrics["regret_uniform_ratio"] == last["regret"] / 30
     assert json.loads(outcome.fit.diagnostics)["regret_uniform"] == 30
     assert outcome.tuning.n_trials == 0
+    assert {"nmll", "nmll_joint_10", "rmse"} <= set(outcome.metrics)
 
 
 @pytest.mark.usefixtures("few_blocks")
@@ -169,7 +158,7 @@ def test_equal_seeds_give_equal_bits_whatever_the_neighbours(method):
 @pytest.mark.usefixtures("few_blocks")
 def test_cell_whose_predictions_are_not_finite_diverged(monkeypatch):
     evaluation = evaluation_of("map", splits=(0, 1))
-    monkeypatch.setitem(evaluation._hparams[0], "lr", float("nan"))
+    monkeypatch.setitem(evaluation.fits.hparams[0], "lr", float("nan"))
     *_, (broken, sound) = evaluation.run()
     assert (broken.status, broken.metrics) == ("diverged", {})
     assert sound.metrics == outcomes("map", splits=(1,))[0].metrics

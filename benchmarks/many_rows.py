@@ -71,6 +71,14 @@ def write_published(folder: Path, size: Size, seed: int = 0) -> None:
     (folder / "cells" / f"{SUITE}.parquet").write_bytes(sealed(table(size, seed), compression="zstd"))
 
 
+def write_ten_more(folder: Path, size: Size, seed: int = 1) -> None:
+    """Add ten rows in a file of their own: a further method on ten splits of the first data set."""
+    rows = table(Size(methods=1, datasets=1, splits=min(10, size.splits)), seed)
+    names = pa.array(["further"] * len(rows))
+    rows = rows.set_column(CELLS.get_field_index("method"), CELLS.field("method"), names)
+    (folder / "cells" / f"{SUITE}.ten.parquet").write_bytes(sealed(rows, compression="zstd"))
+
+
 def write_separately(folder: Path, size: Size, seed: int = 0) -> None:
     """Write made-up rows to a results folder with one file per row, the form in which a run stores them."""
     rows = table(size, seed)

@@ -147,6 +147,8 @@ def _of_commands(folder: Path, count: int) -> Iterator[str]:
     commands = {arguments[0]: ["-m", "lockstep_bench.leaderboards", *arguments] for arguments in pages}
     for name, arguments in ({"resume": ["-c", RESUME, str(folder)]} | commands).items():
         yield f"{name}: {_of_command(arguments, folder)}"
+    _write(folder, count, "write_ten_more")
+    yield f"build with ten rows more: {_of_command(commands['build'], folder)}"
     largest = max(site.iterdir(), key=lambda page: page.stat().st_size)
     yield f"largest of {len(list(site.iterdir()))} pages: {largest.name}, {largest.stat().st_size / 1e6:.2f} MB"
 

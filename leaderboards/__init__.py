@@ -24,7 +24,7 @@ require_full_name(__name__)
 __all__ = ["build", "export", "prepare"]
 
 
-def build(results: Folders, html: Path | str, running: tuple[int, int] | None = None) -> Path:
+def build(results: Folders, html: Path | str, running: tuple[int, int] | None = None, *, again: bool = True) -> Path:
     """Write the site of one or several results folders, and return the path of its index.html.
 
     Several folders are read as if one run had filled them. Where their rows contradict each other,
@@ -35,15 +35,19 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
         html: folder that the pages are written to; created if missing.
         running: numbers of finished and of all cells of a run that is still in progress, shown on the page; None if no
             run is.
+        again: whether the folder will be built again. What the next build needs is then kept in the user's cache
+            folder, and used by it. The pages are the same either way.
     """
     import pandas as pd
 
     from lockstep_bench.leaderboards.data.results import read_results
+    from lockstep_bench.leaderboards.site.kept import Kept
     from lockstep_bench.leaderboards.site.pages import write_site
 
     # Pages ask for text one value at a time, which is faster from Python's own strings than from Arrow's.
     with pd.option_context("mode.string_storage", "python"):
-        return write_site(read_results(*_paths(results)), Path(html), running=running)
+        kept = Kept(Path(html)) if again else None
+        return write_site(read_results(*_paths(results)), Path(html), running=running, kept=kept)
 
 
 def prepare() -> None:

@@ -77,7 +77,7 @@ def serve(
         else:
             for each in folders:
                 require_results(each)
-            site = leaderboards.build(folders, built).parent
+            site = leaderboards.build(folders, built, again=False).parent
         try:
             running = server(site, port)
         except OSError as error:

@@ -149,6 +149,12 @@ class Site:
         return self.cells[columns].sort_values(["split", "seed"], kind="stable")
 
     @cached_property
+    def row_digests(self) -> dict[str, bytes]:
+        """Digests of the rows of each data set, 8 bytes for each row."""
+        digests = pd.util.hash_pandas_object(self.cells, index=False).to_numpy()
+        return {str(name): digests[places].tobytes() for name, places in self.cells.groupby("dataset").indices.items()}
+
+    @cached_property
     def _trained(self) -> pd.DataFrame:
         """`_detailed` with the columns `TRAINED`."""
         return self._detailed[list(TRAINED)]

@@ -1,5 +1,6 @@
 """Selection of the results that a ranking compares: those in which every method was run on every split."""
 
+import hashlib
 from collections.abc import Collection
 from math import nan
 from typing import NamedTuple, TypedDict
@@ -10,7 +11,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.stats.balanced import MOST_LISTED, balanced
 from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective, ratios
 from lockstep_bench.leaderboards.stats.extents import extents
-from lockstep_bench.leaderboards.stats.families import representatives
+from lockstep_bench.leaderboards.stats.families import family_of, representatives
 from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words, paired
 from lockstep_bench.leaderboards.stats.schemes import flagged_in_words, splits_of
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
@@ -143,6 +144,17 @@ class Comparable(NamedTuple):
         placed = np.isin(self.methods, self.placed)
         tested: np.ndarray = placed[:, None] | placed
         return tested
+
+    def digest(self) -> str:
+        """Return a digest of the attributes without the notes, and of the families of the methods."""
+        boards = {name: board._replace(scores=None, reference=None) for name, board in self.by_dataset.items()}
+        families = [family_of(name) for name in self.methods]
+        said = repr((self._replace(by_dataset=boards, notes=[]), families))
+        digest = hashlib.sha256(said.encode("utf-8", "surrogatepass"))
+        for board in self.by_dataset.values():
+            digest.update(board.scores.tobytes())
+            digest.update(board.reference.tobytes())
+        return digest.hexdigest()
 
 
 def comparable(requested: ComparisonRequest) -> Comparable:

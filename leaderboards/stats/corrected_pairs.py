@@ -23,6 +23,8 @@ from lockstep_bench.leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDIN
 from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
 from lockstep_bench.leaderboards.stats.significance import holm_rejections
 
+AT_ONCE = 1024  # pairs whose differences fit in the processor's cache
+
 
 class Pairs(NamedTuple):
     """Comparisons of M methods on one data set; arrays (M, M), NaN where nothing is tested.
@@ -83,13 +85,16 @@ def all_pairs(losses: np.ndarray, ratio: float, asked: np.ndarray | None = None)
     """
     n_splits, n_methods = losses.shape
     n = effective(n_splits, ratio)
-    differences, spread, t = np.full((3, n_methods, n_methods), nan)
+    differences, spread, p_values = np.full((3, n_methods, n_methods), nan)
     tested = np.flatnonzero(np.isfinite(losses).all(axis=0))
     if n_splits > 1 and not isnan(n):
         by_method = np.ascontiguousarray(losses[:, tested].T)
         first, second = np.triu_indices(len(tested), 1)
-        between = by_method.take(first, axis=0) - by_method.take(second, axis=0)
-        means, variances = between.mean(axis=1), between.var(axis=1, ddof=1)
+        means, variances = np.empty((2, len(first)))
+        for place in range(0, len(first), AT_ONCE):
+            here = slice(place, place + AT_ONCE)
+            between = by_method.take(first[here], axis=0) - by_method.take(second[here], axis=0)
+            means[here], variances[here] = between.mean(axis=1), between.var(axis=1, ddof=1)
         variances[variances <= (ROUNDING * means) ** 2] = 0
         rows, columns = tested[first], tested[second]
         differences[rows, columns], differences[columns, rows] = means, -means
@@ -100,9 +105,11 @@ def all_pairs(losses: np.ndarray, ratio: float, asked: np.ndarray | None = None)
             ratios[means == 0] = 0
             if n_splits < FEWEST_SPLITS:
                 ratios[np.isinf(ratios)] = nan
-            t[rows, columns], t[columns, rows] = ratios, -ratios
+            smaller = scipy.special.stdtr(n - 1, -np.abs(ratios))
+            other = np.where(np.isnan(ratios), nan, 1.0)  # above one half in truth, which no level is
+            p_values[rows, columns] = np.where(ratios > 0, smaller, other)
+            p_values[columns, rows] = np.where(ratios < 0, smaller, other)
     if asked is not None:
-        t[~asked] = nan
-    p_values = scipy.special.stdtr(n - 1, -t) if n >= FEWEST_EXPERIMENTS else t
+        p_values[~asked] = nan
     significant, level = holm_rejections(p_values.ravel())
-    return Pairs(significant.reshape(t.shape), level, differences, spread, n_splits, ratio)
+    return Pairs(significant.reshape(p_values.shape), level, differences, spread, n_splits, ratio)

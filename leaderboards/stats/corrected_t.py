@@ -158,7 +158,7 @@ def _bounds(df: float, alpha: float) -> np.ndarray:
     return bounds
 
 
-@lru_cache(maxsize=1024)  # 8 kB each
+@lru_cache(maxsize=4096)  # 8 kB each
 def _spreads(df: float) -> np.ndarray:
     spreads: np.ndarray = np.sqrt(scipy.special.chdtri(df, QUANTILES) / df)
     return spreads

@@ -35,6 +35,7 @@ from lockstep_bench.leaderboards.stats.comparable import (
 from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from lockstep_bench.leaderboards.stats.families import family_of
 from lockstep_bench.leaderboards.stats.ranks import ranks
+from lockstep_bench.leaderboards.stats.remembered import remembered
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 from lockstep_bench.leaderboards.stats.verdicts import OPEN, rank_sets, verdicts
 
@@ -219,6 +220,10 @@ class _Places(NamedTuple):
 
 
 def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
+    return remembered(_compared_over_datasets, boards, power)
+
+
+def _compared_over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
     compared = sign_flips.compare(losses_over_datasets(boards))
@@ -235,21 +240,22 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
 
 def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
     """Return the rows of each item, which has a single data set."""
-    all_rows = []
-    for boards in all_boards:
-        (board,) = boards.by_dataset.values()
-        losses = losses_over_splits(board, boards)
-        pairs = corrected_pairs.all_pairs(losses, board.ratio, boards.tested)
-        unknown = np.full(len(boards.methods), nan)
-        places = _Places(
-            _means(board, boards)[None],
-            pairs.worse,
-            best_probabilities(losses, board.ratio) if power else unknown,
-            pairs.detectable() if power else unknown,
-            pairs.needed,
-        )
-        all_rows.append(_rows(boards, [board], places, _differences(board, boards), power))
-    return all_rows
+    return [remembered(_compared_on_dataset, boards, power) for boards in all_boards]
+
+
+def _compared_on_dataset(boards: Comparable, power: bool) -> list[Ranked]:
+    (board,) = boards.by_dataset.values()
+    losses = losses_over_splits(board, boards)
+    pairs = corrected_pairs.all_pairs(losses, board.ratio, boards.tested)
+    unknown = np.full(len(boards.methods), nan)
+    places = _Places(
+        _means(board, boards)[None],
+        pairs.worse,
+        best_probabilities(losses, board.ratio) if power else unknown,
+        pairs.detectable() if power else unknown,
+        pairs.needed,
+    )
+    return _rows(boards, [board], places, _differences(board, boards), power)
 
 
 def _rows(

@@ -126,9 +126,15 @@ def _differences(losses: np.ndarray) -> np.ndarray:
 
 def _roots(differences: np.ndarray) -> np.ndarray:
     """Return r (D, P) of differences (D, P); data sets without a difference do not count in the median."""
-    sizes = np.ma.masked_equal(np.abs(differences), 0.0)
-    bounds = MOST_MEDIANS * np.ma.median(sizes, axis=0).filled(0.0) if sizes.size else 0.0
-    roots: np.ndarray = np.sign(differences) * np.sqrt(np.minimum(np.abs(differences), bounds))
+    sizes = np.abs(differences)
+    if not sizes.size:
+        return sizes
+    ordered = np.sort(np.ascontiguousarray(sizes.T), axis=1)
+    n_zeros = (sizes == 0).sum(axis=0)  # which come first
+    n_others, pairs = len(sizes) - n_zeros, np.arange(len(ordered))
+    low, high = n_zeros + (n_others - 1) // 2, np.minimum(n_zeros + n_others // 2, len(sizes) - 1)
+    medians = (ordered[pairs, low] + ordered[pairs, high]) / 2
+    roots: np.ndarray = np.sign(differences) * np.sqrt(np.minimum(sizes, MOST_MEDIANS * medians))
     return roots
 
 
@@ -179,7 +185,10 @@ def _shifts(differences: np.ndarray, target: float) -> np.ndarray:
     low: np.ndarray = np.zeros(residuals.shape[1])
     high: np.ndarray = np.abs(residuals).max(axis=0)
     for _ in range(60):
-        high = np.where(reached(high), high, 2 * high)
+        enough = reached(high)
+        if enough.all():
+            break
+        high = np.where(enough, high, 2 * high)
     for _ in range(40):
         middle = (low + high) / 2
         enough = reached(middle)

@@ -48,7 +48,7 @@ def test_leaderboard_commands_are_timed_on_made_up_rows():
     done = CliRunner().invoke(app, ["--rows", "500"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^500 rows: 1 methods, 25 data sets, 20 splits$", done.output, re.MULTILINE)
-    for name in ("resume", "build", "export", "rank"):
+    for name in ("resume", "build", "export", "rank", "build with ten rows more"):
         assert re.search(rf"^{name}: \d+\.\d s, \d+\.\d s of computing, \d+ MiB at most$", done.output, re.MULTILINE)
     assert re.search(r"^largest of \d+ pages: \S+\.html, 0\.\d+ MB$", done.output, re.MULTILINE)
 

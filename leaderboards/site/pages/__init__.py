@@ -22,6 +22,7 @@ from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.kept import Kept
 from lockstep_bench.leaderboards.site.pages import (
     audit,
     dataset,
@@ -36,6 +37,7 @@ from lockstep_bench.leaderboards.site.pages import (
 )
 from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, first_failures, further_pages
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
+from lockstep_bench.leaderboards.stats.remembered import remembering
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
 from lockstep_bench.leaderboards.wording.formats import counted, prose, visible
 from lockstep_bench.methods import BASELINE, UNRANKED
@@ -62,17 +64,23 @@ COMPILED = _Compiled()
 
 
 def write_site(
-    results: Leaderboard, html: Path, downloads: Sequence[str] = (), running: tuple[int, int] | None = None
+    results: Leaderboard,
+    html: Path,
+    downloads: Sequence[str] = (),
+    running: tuple[int, int] | None = None,
+    kept: Kept | None = None,
 ) -> Path:
     """Write index.html and all other pages into a folder, each page atomically.
 
     Pages of an earlier build that no longer exist are removed. Other files stay, and symbolic links are not followed.
+    The folder's pages are the same with and without `kept`.
 
     Args:
         results: result of `data.results.read_results`.
         html: the folder, which is created if it is missing.
         downloads: files of the folder that the index offers for download.
         running: numbers of finished and of all cells of a run that is still in progress; None if no run is.
+        kept: what the last build of this folder kept, to be used and replaced; None to compute everything.
 
     Returns:
         The path of index.html.
@@ -82,17 +90,26 @@ def write_site(
     """
     html.mkdir(parents=True, exist_ok=True)
     _require_no_folder(html / addresses.INDEX)  # before the work
-    written = []
-    with TemporaryDirectory(prefix=".", suffix=".tmp", dir=html) as fresh, own_tables(results.folders):
-        for name, text in _pages(Site(results), downloads, running):
+    written, unchanged = [], []
+    with (
+        TemporaryDirectory(prefix=".", suffix=".tmp", dir=html) as fresh,
+        own_tables(results.folders),
+        remembering(kept.rows if kept else {}) as rows,
+    ):
+        for name, text in _pages(Site(results), downloads, running, kept):
             _require_no_folder(html / name)
-            Path(fresh, name).write_text(text, encoding="utf-8", newline="\n")
-            written.append(name)
+            if text is None:
+                unchanged.append(name)
+            else:
+                Path(fresh, name).write_text(text, encoding="utf-8", newline="\n")
+                written.append(name)
         for name in written:
             os.replace(Path(fresh, name), html / name)
     for path in html.glob("*.html"):
-        if path.name not in written and _is_page(path):
+        if path.name not in {*written, *unchanged} and _is_page(path):
             path.unlink()
+    if kept:
+        kept.write(rows)
     return html / addresses.INDEX
 
 
@@ -111,38 +128,69 @@ def _is_page(path: Path) -> bool:
 
 def render(site: Site, downloads: Sequence[str] = (), running: tuple[int, int] | None = None) -> dict[str, str]:
     """Return the HTML of every page, by file name; the same results give the same bytes."""
-    return dict(_pages(site, downloads, running))
+    return {name: text for name, text in _pages(site, downloads, running, None) if text is not None}
 
 
-def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
-    """Yield file name and HTML of every page, one at a time: those of 100,000 rows take 100 MB."""
-    environment = _environment(site)
-    macros = environment.get_template("parts.html").module
+class _Templates:
+    """The templates, with what all pages of a site have in common."""
 
-    def rendered(macro: str, *arguments: object, **options: object) -> Markup:
-        return Markup(getattr(macros, macro)(*arguments, **options))
+    def __init__(self, site: Site, shared: dict[str, object]) -> None:
+        self._environment = _environment(site, shared)
+        self._macros = self._environment.get_template("parts.html").module
+        self._links = {"datasets_with_page": set(site.datasets), "methods_with_page": set(site.methods)}
 
-    def made(name: str, template: str, context: dict[str, Any]) -> tuple[str, str]:
-        return name, environment.get_template(template).render(here=name, **context)
+    def rendered(self, macro: str, *arguments: object, **options: object) -> Markup:
+        return Markup(getattr(self._macros, macro)(*arguments, **options))
 
-    def further(back: str, about: str, parts: Sequence[PagePart]) -> Iterator[tuple[str, str]]:
+    def made(self, name: str, template: str, context: dict[str, Any], linked: bool = True) -> tuple[str, str]:
+        """Return file name and HTML of a page; `linked` if it links to data sets and methods by their names."""
+        links = self._links if linked else {}
+        return name, self._environment.get_template(template).render(here=name, **links, **context)
+
+    def further(self, back: str, about: str, parts: Sequence[PagePart]) -> Iterator[tuple[str, str]]:
         for name, groups in further_pages(parts).items():
-            yield made(name, "further.html", {"about": about, "back": back, "groups": groups})
+            yield self.made(name, "further.html", {"about": about, "back": back, "groups": groups}, linked=False)
 
+
+def _pages(
+    site: Site, downloads: Sequence[str], running: tuple[int, int] | None, kept: Kept | None
+) -> Iterator[tuple[str, str | None]]:
+    """Yield file name and HTML of every page, one at a time: those of 100,000 rows take 100 MB.
+
+    The HTML is None if the page in the folder stays (`kept`).
+    """
+    shared = _shared(site)
+    templates = _Templates(site, shared)
     time = running and (*running, f"{datetime.now():%H:%M}")
-    yield made(addresses.INDEX, "index.html", index.context(site) | {"downloads": downloads, "running": time})
+    context = index.context(site) | {"downloads": downloads, "running": time}
+    yield templates.made(addresses.INDEX, "index.html", context)
     for name in site.suites:
         context, page = suite.context(site, name), addresses.suite_page(name)
-        context["sections"] = suite.with_parts(name, context["sections"], rendered)
-        yield made(page, "suite.html", context)
-        yield from further(page, name, [part for section in context["sections"] for part in section.parts])
+        context["sections"] = suite.with_parts(name, context["sections"], templates.rendered)
+        yield templates.made(page, "suite.html", context)
+        yield from templates.further(page, name, [part for section in context["sections"] for part in section.parts])
     for name in site.datasets:
-        context, page = dataset.context(site, name), addresses.dataset_page(name)
-        context["sections"] = dataset.with_parts(name, context["sections"], rendered)
-        yield made(page, "dataset.html", context)
-        yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
+        key = dataset.depends_on(site, name, shared) if kept else ""
+        if unchanged := kept.unchanged(key) if kept else []:
+            yield from ((page, None) for page in unchanged)
+            continue
+        pages = dict(_of_dataset(site, name, templates))
+        if kept and key:
+            kept.add(key, pages)
+        yield from pages.items()
     for name in site.methods:
-        yield made(addresses.method_page(name), "method.html", method.context(site, name))
+        yield templates.made(addresses.method_page(name), "method.html", method.context(site, name))
+    yield from _single_pages(site, templates)
+
+
+def _of_dataset(site: Site, name: str, templates: _Templates) -> Iterator[tuple[str, str]]:
+    context, page = dataset.context(site, name), addresses.dataset_page(name)
+    context["sections"] = dataset.with_parts(name, context["sections"], templates.rendered)
+    yield templates.made(page, "dataset.html", context, linked=False)
+    yield from templates.further(page, name, [part for section in context["sections"] for part in section.all_parts])
+
+
+def _single_pages(site: Site, templates: _Templates) -> Iterator[tuple[str, str]]:
     single = {
         "power": (site.suites, addresses.POWER, power.context),
         "factors": (site.designs, addresses.FACTORS, factors.context),
@@ -153,10 +201,23 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
     }
     for template, (wanted, page, context_of) in single.items():
         if wanted:
-            yield made(page, f"{template}.html", context_of(site))
+            yield templates.made(page, f"{template}.html", context_of(site))
 
 
-def _environment(site: Site) -> Environment:
+def _shared(site: Site) -> dict[str, object]:
+    """Return the variables that depend on the results and that all templates get."""
+    return {
+        "suites": site.suites,
+        "replicated": bool(site.replications),
+        "budgeted": bool(site.budgeted),
+        "crossed": bool(site.designs),
+        "truthful": bool(site.compared_with_truth),
+        "audited": bool(site.audited),
+        "unchecked": site.unchecked,
+    }
+
+
+def _environment(site: Site, shared: dict[str, object]) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -174,6 +235,7 @@ def _environment(site: Site) -> Environment:
         "first_failures": first_failures,
     }
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
+    environment.globals |= shared
     environment.globals |= {
         "addresses": addresses,
         "markup": markup,
@@ -187,18 +249,9 @@ def _environment(site: Site) -> Environment:
             f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
             "base-uri 'none'; form-action 'none'"
         ),
-        "suites": site.suites,
-        "replicated": bool(site.replications),
-        "budgeted": bool(site.budgeted),
-        "crossed": bool(site.designs),
-        "truthful": bool(site.compared_with_truth),
-        "audited": bool(site.audited),
-        "datasets_with_page": set(site.datasets),
-        "methods_with_page": set(site.methods),
         "card": site.card,
         "BASELINE": BASELINE,
         "UNRANKED": UNRANKED,
-        "unchecked": site.unchecked,
         "NO_BETTER": NO_BETTER,
     }
     return environment

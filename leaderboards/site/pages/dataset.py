@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from lockstep_bench.leaderboards.data.details import any_of
 from lockstep_bench.leaderboards.data.fingerprints import BOARD
-from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.data.frames import DETAILS, records
 from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
 from lockstep_bench.leaderboards.figures.plots import Plot
@@ -18,8 +20,10 @@ from lockstep_bench.leaderboards.metrics import PARTS, metric
 from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from lockstep_bench.leaderboards.site.content import Key, Site
+from lockstep_bench.leaderboards.site.kept import digest_of, states
 from lockstep_bench.leaderboards.site.pages.parts import OF_NUMBER, PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.pages.suite import families_of
+from lockstep_bench.leaderboards.stats.first_predictions import published_path
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.summary import Moments
 from lockstep_bench.leaderboards.tables.boards import Board
@@ -112,6 +116,43 @@ def section(site: Site, key: Key, made: Board) -> DatasetSection:
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
         [_details(site, key, rows[method], detailed, flagged, original, worst.get(method, {})) for method in order],
+    )
+
+
+def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
+    """Return a digest of everything that the pages of a data set are made of, besides the code; "" if it is not known.
+
+    Args:
+        site: all results.
+        dataset: name of the data set.
+        shared: variables that the templates of all pages get.
+    """
+    boards = {key: made for key, made in site.boards.items() if key[1] == dataset}
+    longer, cells = site.results.longer, site.cells[site.cells["dataset"] == dataset]
+    if any_of("bands", cells):
+        return ""  # the figure also has the training points
+    beside = [
+        place
+        for folder, suite in dict.fromkeys(cells[["folder", "suite"]].itertuples(index=False, name=None))
+        for place in (
+            *(Path(folder) / table / suite / dataset for table in (*DETAILS, "predictions")),
+            published_path(Path(folder), suite, dataset),
+        )
+    ]
+    return digest_of(
+        shared,
+        facts(dataset),
+        splits_of(dataset),
+        site.row_digests[dataset],
+        [
+            (key, made.sentence, site.original(key[0], key[2]), site.changes(key[0], key[2]))
+            for key, made in boards.items()
+        ],
+        [site.card(method) for method in sorted({row.method for made in boards.values() for row in made.rows})],
+        site.sources.entries,
+        pd.util.hash_pandas_object(longer[longer["dataset"] == dataset], index=False).to_numpy().tobytes(),
+        [choice for choice in site.results.choices if choice.dataset == dataset],
+        states(beside),
     )
 
 

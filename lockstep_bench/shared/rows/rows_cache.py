@@ -42,7 +42,7 @@ class Remembered:
 
     def __init__(self, out: Path, columns: Collection[str] = CELLS.names) -> None:
         folder = sha256(os.fsencode(out.resolve())).hexdigest()[:16]
-        self._path = _cache_folder() / f"{VERSION}-{folder}.parquet"
+        self._path = cache_folder() / f"{VERSION}-{folder}.parquet"
         self._folder = out / "cells"
         self._schema = pa.schema([field for field in CELLS if field.name in columns])
         self._states: dict[str, bytes] = {}
@@ -109,7 +109,8 @@ def _states(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
     return states
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Return the user's cache folder for rows, or the one that the environment variable names."""
     if given := os.environ.get("BENCH_ROWS_CACHE"):
         return Path(given)
     from platformdirs import user_cache_path

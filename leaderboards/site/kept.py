@@ -1,0 +1,149 @@
+"""What a build of the pages keeps for the next build of the same site, in the user's cache folder.
+
+- The rows of all rankings, by the digest of the results that they are computed from (`stats.remembered`).
+- For each data set, the digest of everything that its pages are made of, and the SHA-256 of these pages. A page that
+  still has these bytes stays as it is.
+
+Both count only for the code and libraries that made them. A folder that somebody handed over cannot bring its own,
+damaged files are ignored, and both files may be deleted at any time. The environment variable BENCH_ROWS_CACHE names
+another folder.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
+from pathlib import Path
+
+import pyarrow as pa
+
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.shared.rows.atomic import write_atomically
+from lockstep_bench.shared.rows.encoded import values
+from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
+from lockstep_bench.shared.rows.rows_cache import SETTLED, cache_folder
+
+TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+ROWS = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in ("code", "key")),
+        *(pa.field(name, TYPES[kind]) for name, kind in Ranked.__annotations__.items()),
+    ]
+)
+PACKAGES = ("leaderboards", "methods", "datasets", "shared")  # of this project, whose code the pages depend on
+SUFFIXES = {".py", ".html", ".css", ".js", ".csv", ".tsv", ".toml"}
+LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "jinja2", "markupsafe")
+
+
+class Kept:
+    """What the last build of a site kept, and what this one will keep.
+
+    Args:
+        html: the folder of the site.
+
+    Attributes:
+        rows: rows of rankings, by the digest of what they are computed from.
+    """
+
+    def __init__(self, html: Path) -> None:
+        self._html = html
+        site = hashlib.sha256(os.fsencode(html.resolve())).hexdigest()[:16]
+        self._of_rows, self._of_pages = (cache_folder() / f"pages-{site}.{kind}" for kind in ("parquet", "json"))
+        self._code = code_digest()
+        self.rows = self._stored_rows()
+        self._pages = self._stored_pages()
+        self._new: dict[str, dict[str, str]] = {}
+
+    def unchanged(self, key: str) -> list[str]:
+        """Return the names of the pages that were made from what has the digest `key`; [] if one has changed since."""
+        pages = self._pages.get(key, {})
+        if not pages or not all(_has(self._html / name, digest) for name, digest in pages.items()):
+            return []
+        self._new[key] = pages
+        return list(pages)
+
+    def add(self, key: str, pages: Mapping[str, str]) -> None:
+        """Note the pages, by name, that were made from what has the digest `key`."""
+        self._new[key] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in pages.items()}
+
+    def write(self, rows: Mapping[str, Sequence[Ranked]]) -> None:
+        """Store the pages and the rows of rankings that this build used. Failures are ignored."""
+        with suppress(OSError):
+            if self._new != self._pages:
+                write_atomically(json.dumps({"code": self._code, "pages": self._new}).encode(), self._of_pages)
+            if rows.keys() != self.rows.keys():
+                write_atomically(sealed(self._table(rows), compression="zstd"), self._of_rows)
+
+    def _table(self, rows: Mapping[str, Sequence[Ranked]]) -> pa.Table:
+        lines = [(self._code, key, *row) for key, of_key in rows.items() for row in of_key]
+        columns = zip(*lines, strict=True) if lines else [()] * len(ROWS)
+        return pa.table(
+            [pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS
+        )
+
+    def _stored_rows(self) -> dict[str, list[Ranked]]:
+        try:
+            code, key, *columns = (values(column) for column in unsealed(self._of_rows.read_bytes(), ROWS).columns)
+        except (OSError, Damaged, ValueError):
+            return {}
+        if len(columns) != len(Ranked._fields) or set(code) != {self._code}:
+            return {}
+        lines = zip(key, map(Ranked._make, zip(*columns, strict=True)), strict=True)
+        return {name: [row for _, row in of_key] for name, of_key in groupby(lines, lambda line: line[0])}
+
+    def _stored_pages(self) -> dict[str, dict[str, str]]:
+        try:
+            stored = json.loads(self._of_pages.read_bytes())
+            return dict(stored["pages"]) if stored["code"] == self._code else {}
+        except (OSError, ValueError, LookupError, TypeError):
+            return {}
+
+
+def _has(path: Path, digest: str) -> bool:
+    """Return whether a path is a file, and no link, whose bytes have the SHA-256 `digest`."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    return hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+
+def digest_of(*parts: object) -> str:
+    """Return a digest of objects whose text (`repr`) says all about them, and of bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def states(places: Sequence[Path]) -> list[tuple[object, ...]]:
+    """Return the state of each file in some places, files or folders, which is another after any change.
+
+    As in `shared.rows.rows_cache`, a change in the last moment may leave times as they are, and Windows does not tell
+    them: such a file has a new state each time.
+    """
+    found: list[tuple[object, ...]] = []
+    below = (entry for place in places if os.path.isdir(place) for entry in os.walk(place))
+    paths = [os.path.join(above, name) for above, _, names in below for name in names]
+    for path in sorted([*paths, *filter(os.path.isfile, map(str, places))]):
+        with suppress(OSError):
+            state, now = os.lstat(path), time.time_ns()
+            settled = os.name == "posix" and state.st_ctime_ns < now - SETTLED
+            times = (state.st_mtime_ns, state.st_ctime_ns) if settled else (now,)
+            found.append((path, state.st_dev, state.st_ino, state.st_size, *times))
+    return found
+
+
+def code_digest() -> str:
+    """Return a digest of the code, templates and tables that make the pages, and of the libraries' versions."""
+    digest, root = hashlib.sha256(sys.version.encode()), Path(__file__).parents[2]
+    for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*")):
+        if path.suffix in SUFFIXES:
+            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            digest.update(f"{name} {version(name)}".encode())
+    return digest.hexdigest()

@@ -1,0 +1,47 @@
+"""Rows of rankings that were computed before, by the digest of what they are computed from.
+
+They take most of the time of a build of the pages, and few of them change when results are added.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from lockstep_bench.leaderboards.stats.comparable import Comparable
+
+Row = TypeVar("Row")
+IN_USE: ContextVar[tuple[Mapping[str, list], dict[str, list]] | None] = ContextVar("rows in use", default=None)
+
+
+@contextmanager
+def remembering(known: Mapping[str, list]) -> Iterator[dict[str, list]]:
+    """Take rows of rankings from `known` until the end of the `with` block, and yield those that were asked for.
+
+    Args:
+        known: rows by their digest, which the same code has computed.
+    """
+    used: dict[str, list] = {}
+    token = IN_USE.set((known, used))
+    try:
+        yield used
+    finally:
+        IN_USE.reset(token)
+
+
+def remembered(compute: Callable[[Comparable, bool], list[Row]], boards: Comparable, power: bool) -> list[Row]:
+    """Return the rows that `compute` returns for its arguments, computed only if they are not known.
+
+    Args:
+        compute: a function that depends on nothing else than its arguments without their notes.
+        boards: the results to compare.
+        power: see `ComparisonOptions`.
+    """
+    in_use = IN_USE.get()
+    if in_use is None:
+        return compute(boards, power)
+    known, used = in_use
+    key = f"{compute.__name__} {power} {boards.digest()}"
+    if key not in used:
+        used[key] = known[key] if key in known else compute(boards, power)
+    return used[key]

@@ -21,14 +21,13 @@ from lockstep_bench.bench.conformance.examined import (
 )
 from lockstep_bench.bench.engine.replica import Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
-from lockstep_bench.bench.engine.timing import microseconds
+from lockstep_bench.bench.engine.timing import median_microseconds
 from lockstep_bench.bench.metrics.checks import REGRESSIONS
 from lockstep_bench.bench.metrics.distributions import distribution_of
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 from lockstep_bench.methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
-COST_STEPS = 6000
 MAX_LOG_CORNERS = 6
 
 
@@ -94,8 +93,8 @@ def measures_cost(examined: Examined) -> str:
         return "not measured: the method excludes the regression task"
     if not examined.method.stackable:
         return "not measured: the method declares `stackable = False`"
-    alone = microseconds(examined.method, 1, "eager", examined.device, stacked=False)
-    stacked = microseconds(examined.method, 30, "captured", examined.device, model_steps=COST_STEPS)
+    alone = median_microseconds(examined.method, 1, "eager", examined.device)
+    stacked = median_microseconds(examined.method, 30, "captured", examined.device)
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

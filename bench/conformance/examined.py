@@ -32,6 +32,7 @@ N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)
 TRAIN_ROWS, TEST_ROWS = np.arange(30), np.arange(30, 40)
 N_SAMPLES, UPDATES, BATCH_SIZE = 7, 24, 5
 SEEDS = (11, 12, 13)
+STEP = 2.0**-20  # of regression targets, so that to standardise a power of two times as large ones gives the same bits
 
 LIKELIHOODS: dict[str, Likelihood] = {
     "regression": Gaussian((0.1, 10.0)),
@@ -168,13 +169,16 @@ def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined],
 def data_of(task: Task, device: str = "cpu") -> Data:
     """Return 40 rows of data for a task: normal features, and a noisy sine of their sum as target.
 
-    For classification, this target is cut into classes of equal size.
+    Targets of a regression are whole multiples of `STEP`, and the mean of the training rows is 0. For classification,
+    the sine is cut into classes of equal size.
     """
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
     if task.likelihood.standardises:
-        return Data.of(x, signal, device)
+        y = ((signal - signal[TRAIN_ROWS].mean()) / STEP).round() * STEP
+        y[0] -= y[TRAIN_ROWS].sum()
+        return Data.of(x, y, device)
     n_classes = max(2, task.likelihood.n_outputs)
     bounds = np.quantile(signal, np.arange(1, n_classes) / n_classes)
     return Data.of(x, np.digitize(signal, bounds).astype(float), device)

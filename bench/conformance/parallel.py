@@ -20,7 +20,7 @@ def check_each(
 ) -> Iterator[tuple[str, conformance.Finding]]:
     """Check methods in parallel processes; yield each outcome with the method's name, in the order of the names.
 
-    Methods whose fits run one by one start first, because they take longest.
+    Methods whose updates use all training rows start first, then those whose fits run one by one: they take longest.
 
     Args:
         names: names of the methods.
@@ -42,7 +42,7 @@ def check_each(
                 yield name, finding
             on_method(name)
         return
-    longest_first = sorted(chosen, key=lambda name: chosen[name].stackable)
+    longest_first = sorted(chosen, key=lambda name: (not chosen[name].full_batch, chosen[name].stackable))
     parallel = joblib.Parallel(n_jobs, batch_size=1, pre_dispatch=n_jobs, return_as="generator_unordered")
     findings: dict[str, list[conformance.Finding]] = {}
     waiting = list(chosen)

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from lockstep_bench.bench.conformance.examined import TRAIN_ROWS, Examined, on_every_task, require
+from lockstep_bench.bench.conformance.examined import Examined, on_every_task, require
 from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.metrics.regression import moments
 from lockstep_bench.methods.maths.likelihoods import Gaussian, StudentTNoise
-from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.methods.maths.predictive import Classes, Predictive
 from lockstep_bench.methods.problem import Task
 
-# Powers of two. Targets are whole multiples of `STEP` whose training mean is 0, so that both sets of targets give the
-# same standardised ones to the last bit, and a sampler, which amplifies rounding, the same fit.
-SCALE, OFFSET, STEP = 64.0, 1024.0, 2.0**-20
+# Powers of two. The first targets are whole multiples of such a power, with a training mean of 0, so that both sets of
+# targets give the same standardised ones to the last bit, and a sampler, which amplifies rounding, the same fit.
+SCALE, OFFSET = 64.0, 1024.0
 TOLERANCE = 0.001  # of standard deviations: of the targets for means, relative for spreads
 
 
@@ -29,12 +29,12 @@ def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
     if isinstance(likelihood, Gaussian | StudentTNoise):  # the noise precision is in units of 1 / y^2
         low, high = likelihood.noise_precisions
         likelihood = replace(likelihood, noise_precisions=(low / SCALE**2, high / SCALE**2))
-    y = (examined.data_of(task).y / STEP).round() * STEP
-    y[0] -= y[TRAIN_ROWS].sum()
-    data, other = (Data(examined.data_of(task).x, targets) for targets in (y, SCALE * y + OFFSET))
-    (mean, sd), (moved_mean, moved_sd) = (
-        _moments(examined, each, of) for each, of in ((task, data), (replace(task, likelihood=likelihood), other))
+    data = examined.data_of(task)
+    changed = Data(data.x, SCALE * data.y + OFFSET)
+    (moved,) = examined.predictives(
+        examined.train(replace(task, likelihood=likelihood), (0,), stacked=False, data=changed)
     )
+    (mean, sd), (moved_mean, moved_sd) = map(_moments, (examined.single_fit(task, 0), moved))
     y_sd = float(data.y.std(correction=0))
     off = float(np.abs((moved_mean - OFFSET) / SCALE - mean).max() / y_sd)
     spread = float(np.abs(moved_sd / SCALE / sd - 1).max())
@@ -51,9 +51,8 @@ def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
     return f"those of targets {SCALE:g} times as large plus {OFFSET:g} follow them"
 
 
-def _moments(examined: Examined, task: Task, data: Data) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of a fit's predictive at the test rows, (n,) each."""
-    (predictive,) = examined.predictives(examined.train(task, (0,), stacked=False, data=data))
+def _moments(predictive: Predictive) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of a predictive at the test rows, (n,) each."""
     assert not isinstance(predictive, Classes)
     mean, variance = moments(predictive)
     return mean.numpy(), variance.sqrt().numpy()

@@ -36,6 +36,7 @@ PRODUCTS = 2e9  # most products of a weight and a number in the difference; larg
 MIN_UPDATES, MAX_UPDATES = 128, 4096
 SHORT_UPDATES = 128
 ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
+OBSERVED_UPDATES = 100  # of the training whose updates are timed one by one
 
 # Of compiled loops, which are compared with those of other libraries: about how long one measurement takes, and what an
 # update is taken to cost.
@@ -74,9 +75,9 @@ class TimedFit:
         """Return a schedule with exactly `n_updates` updates, even for a method that sets its own number."""
         return Schedule.exactly(method, self.n_rows, self.batch_size, n_updates)
 
-    def timed_updates(self, n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
+    def timed_updates(self, n_replicas: int) -> int:
         """Return the number of updates to time: the difference in length between a longer and a shorter training."""
-        steps = min(model_steps, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
+        steps = min(MODEL_STEPS, int(PRODUCTS / (3 * self.network.dim * self.batch_size)))
         fewest = min(MIN_UPDATES, max(8, steps))
         return min(MAX_UPDATES, max(fewest, steps // n_replicas))
 
@@ -111,7 +112,6 @@ def microseconds(
     execution: Execution | None = None,
     device: str = "cpu",
     stacked: bool = True,
-    model_steps: int = MODEL_STEPS,
     fit: TimedFit = UCI_SIZED,
 ) -> float:
     """Return the time of one update of one network on synthetic data, in microseconds.
@@ -123,7 +123,6 @@ def microseconds(
         execution: see `bench.engine.stacked_training.train_stacked`; None for its default, as in a run.
         device: cpu, cuda or cuda:N.
         stacked: False trains one network after the other.
-        model_steps: approximate number of updates that are timed, summed over all networks.
         fit: sizes of the network and the data.
     """
     stacked = stacked and method.stackable
@@ -137,9 +136,36 @@ def microseconds(
         return clock() - started
 
     n_networks = len(fits) * method.members
-    short, timed = (SHORT_UPDATES, fit.timed_updates(n_networks, model_steps)) if stacked else (SHORT_ALONE, ALONE)
+    short, timed = (SHORT_UPDATES, fit.timed_updates(n_networks)) if stacked else (SHORT_ALONE, ALONE)
     seconds(short)  # warms up, and compiles what the process then remembers
     return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
+
+
+def median_microseconds(method: Method, n_replicas: int, execution: Execution, device: str = "cpu") -> float:
+    """Return the median time of an update of one network over a single short training, in microseconds.
+
+    One training takes a third of the time of `microseconds`. To capture a graph, which happens at the first update of a
+    phase, does not change the median.
+
+    Args:
+        method: see `microseconds`.
+        n_replicas: R, see `microseconds`. One fit is trained without `vmap`, network after network.
+        execution: "eager", or "captured".
+        device: cpu, cuda or cuda:N.
+    """
+    fits, clock = _fits(method, n_replicas, UCI_SIZED), clock_for(device)
+    done, times = [0], [clock()]
+
+    def on_update(update: int) -> None:
+        done.append(update)
+        times.append(clock())
+
+    schedule, data = UCI_SIZED.schedule(method, OBSERVED_UPDATES), Data.of(*UCI_SIZED.data(), device)
+    stacked = n_replicas > 1
+    train_stacked(
+        method, UCI_SIZED.task, data, fits, schedule, execution=execution, stacked=stacked, on_update=on_update
+    )
+    return float(np.median(np.diff(times) / np.diff(done))) / (len(fits) * method.members) * 1e6
 
 
 class NativeStack:

@@ -11,8 +11,6 @@
 
 #pragma once
 
-#include <cmath>
-#include <limits>
 
 #include "lanes.hpp"
 
@@ -36,8 +34,8 @@ struct FlushSubnormals {
 
 namespace lanes {
 
-constexpr float INF = std::numeric_limits<float>::infinity();
-constexpr float SMALLEST_NORMAL = std::numeric_limits<float>::min();
+constexpr float INF = __builtin_inff();
+constexpr float SMALLEST_NORMAL = __FLT_MIN__;
 // Added to |x| < 2^22, it leaves the nearest integer (ties to even) in the low bits of the sum.
 constexpr float ROUNDER = 12582912.0f;  // 1.5 * 2^23
 
@@ -151,7 +149,7 @@ INLINE F log_(F x) {
     F result = lanes::log_of_normal(lanes::select(small, x * 8388608.0f, x), small & 23);
     result = lanes::select(x == lanes::INF, x, result);
     result = lanes::select(x == 0.0f, splat(-lanes::INF), result);
-    return lanes::select((x < 0.0f) | is_nan(x), splat(std::numeric_limits<float>::quiet_NaN()), result);
+    return lanes::select((x < 0.0f) | is_nan(x), splat(__builtin_nanf("")), result);
 }
 
 // 1.6 ulp.
@@ -195,7 +193,7 @@ INLINE void sincos_of_parts(I quarter, F t, F &sine, F &cosine) {
 
 // Accurate for |x| <= 2^20; NaN beyond 2^30.
 INLINE void sincos(F x, F &sine, F &cosine) {
-    D wide = convert<D>(select(abs_(x) <= 0x1p30f, x, splat(std::numeric_limits<float>::quiet_NaN())));
+    D wide = convert<D>(select(abs_(x) <= 0x1p30f, x, splat(__builtin_nanf(""))));
     D n = (wide * 0.63661977236758134308 + 0x1.8p52) - 0x1.8p52;
     D t = (wide - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;  // pi / 2; the first product is exact
     sincos_of_parts(convert<I>(n), convert<F>(t), sine, cosine);
@@ -283,7 +281,7 @@ INLINE F pow_(F x, float y) {
     if (y == 0.5f) return sqrt_(x);
     if (y == -0.5f) return 1.0f / sqrt_(x);
     if (y == 1.5f) return lanes::select(x == -lanes::INF, -x, x * sqrt_(x));
-    if (y != std::floor(y) || y < -16.0f || y > 16.0f) return pow_(x, splat(y));
+    if (y != __builtin_floor(y) || y < -16.0f || y > 16.0f) return pow_(x, splat(y));
     F result = splat(1.0f), square = x;
     for (int rest = y < 0.0f ? int(-y) : int(y); rest; rest >>= 1) {
         if (rest & 1) result = result * square;
@@ -318,50 +316,50 @@ INLINE D clamp_(D v, D low, D high) { return min_(max_(v, low), high); }
 INLINE D nan_to_num_(D v, double nan, double positive_infinity, double negative_infinity) {
     EACH_LANE(x != x ? nan : x == lanes::INF ? positive_infinity : x == -lanes::INF ? negative_infinity : x);
 }
-INLINE D round_(D v) { EACH_LANE(std::nearbyint(x)); }
-INLINE D floor_(D v) { EACH_LANE(std::floor(x)); }
+INLINE D round_(D v) { EACH_LANE(__builtin_nearbyint(x)); }
+INLINE D floor_(D v) { EACH_LANE(__builtin_floor(x)); }
 INLINE D sqrt_(D v) { EACH_LANE(__builtin_sqrt(x)); }
-INLINE D exp_(D v) { EACH_LANE(std::exp(x)); }
-INLINE D expm1_(D v) { EACH_LANE(std::expm1(x)); }
-INLINE D log_(D v) { EACH_LANE(std::log(x)); }
-INLINE D log1p_(D v) { EACH_LANE(std::log1p(x)); }
-INLINE D sigmoid_(D v) { EACH_LANE(1.0 / (1.0 + std::exp(-x))); }
-INLINE D log_sigmoid_(D v) { EACH_LANE((x < 0.0 ? x : x != x ? x : 0.0) - std::log1p(std::exp(-std::fabs(x)))); }
-INLINE D softplus_(D v) { EACH_LANE(x > 20.0 ? x : std::log1p(std::exp(x))); }
-INLINE D tanh_(D v) { EACH_LANE(std::tanh(x)); }
-INLINE D sin_(D v) { EACH_LANE(std::sin(x)); }
-INLINE D cos_(D v) { EACH_LANE(std::cos(x)); }
-INLINE D erf_(D v) { EACH_LANE(std::erf(x)); }
-INLINE D ndtr_(D v) { EACH_LANE(0.5 * std::erfc(x * -0.70710678118654752440)); }
+INLINE D exp_(D v) { EACH_LANE(__builtin_exp(x)); }
+INLINE D expm1_(D v) { EACH_LANE(__builtin_expm1(x)); }
+INLINE D log_(D v) { EACH_LANE(__builtin_log(x)); }
+INLINE D log1p_(D v) { EACH_LANE(__builtin_log1p(x)); }
+INLINE D sigmoid_(D v) { EACH_LANE(1.0 / (1.0 + __builtin_exp(-x))); }
+INLINE D log_sigmoid_(D v) { EACH_LANE((x < 0.0 ? x : x != x ? x : 0.0) - __builtin_log1p(__builtin_exp(-__builtin_fabs(x)))); }
+INLINE D softplus_(D v) { EACH_LANE(x > 20.0 ? x : __builtin_log1p(__builtin_exp(x))); }
+INLINE D tanh_(D v) { EACH_LANE(__builtin_tanh(x)); }
+INLINE D sin_(D v) { EACH_LANE(__builtin_sin(x)); }
+INLINE D cos_(D v) { EACH_LANE(__builtin_cos(x)); }
+INLINE D erf_(D v) { EACH_LANE(__builtin_erf(x)); }
+INLINE D ndtr_(D v) { EACH_LANE(0.5 * __builtin_erfc(x * -0.70710678118654752440)); }
 INLINE D ndtri_(D v) {
     // The float value, refined by two steps of Halley's method (error cubed in each).
     D z = convert<D>(ndtri_(convert<F>(v)));
     for (int lane = 0; lane < W; lane++) {
         for (int step = 0; step < 2; step++) {
             const double x = z[lane];
-            if (!(std::fabs(x) < 37.0)) continue;
+            if (!(__builtin_fabs(x) < 37.0)) continue;
             // Compared where few digits cancel: near the median, in the lower or in the upper tail.
             const double scaled = x * 0.70710678118654752440;
-            const double error = std::fabs(x) < 0.5 ? 0.5 * std::erf(scaled) - (v[lane] - 0.5)
-                                 : x < 0.0          ? 0.5 * std::erfc(-scaled) - v[lane]
-                                                    : (1.0 - v[lane]) - 0.5 * std::erfc(scaled);
-            const double newton = error * 2.50662827463100050242 * std::exp(0.5 * x * x);
+            const double error = __builtin_fabs(x) < 0.5 ? 0.5 * __builtin_erf(scaled) - (v[lane] - 0.5)
+                                 : x < 0.0          ? 0.5 * __builtin_erfc(-scaled) - v[lane]
+                                                    : (1.0 - v[lane]) - 0.5 * __builtin_erfc(scaled);
+            const double newton = error * 2.50662827463100050242 * __builtin_exp(0.5 * x * x);
             z[lane] = x - newton / (1.0 + 0.5 * x * newton);
         }
     }
     return z;
 }
-INLINE D pow_(D v, D y) { EACH_LANE(std::pow(x, y[lane])); }
+INLINE D pow_(D v, D y) { EACH_LANE(__builtin_pow(x, y[lane])); }
 INLINE D pow_(D v, double y) {
     if (y == 1.0) return v;
     if (y == 2.0) return v * v;
     if (y == -1.0) return 1.0 / v;
     if (y == 0.5) return sqrt_(v);
-    EACH_LANE(std::pow(x, y));
+    EACH_LANE(__builtin_pow(x, y));
 }
 INLINE D remainder_(D v, D y) {
     D result;
-    for (int lane = 0; lane < W; lane++) result[lane] = std::fmod(v[lane], y[lane]);
+    for (int lane = 0; lane < W; lane++) result[lane] = __builtin_fmod(v[lane], y[lane]);
     return (result != 0.0) & ((y < 0.0) != (result < 0.0)) ? result + y : result;
 }
 INLINE void sincos_turns(D v, D &sine, D &cosine) {

@@ -7,7 +7,6 @@
 
 #pragma once
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +15,7 @@
 #include "random.hpp"
 
 #if defined(__AVX512F__)
-#include <immintrin.h>
+#include "avx512.hpp"
 #endif
 
 constexpr int SLACK = 32;  // numbers
@@ -411,12 +410,15 @@ template <class S> using Lanes = std::conditional_t<std::is_same_v<S, float>, F,
 
 // An array of which every number is in all lanes.
 template <class S, int COUNT> struct Everywhere {
-    std::unique_ptr<Lanes<S>[]> values{new Lanes<S>[COUNT]};
+    Lanes<S> *const values = new Lanes<S>[COUNT];
     Everywhere() {}
+    ~Everywhere() { delete[] values; }
+    Everywhere(const Everywhere &) = delete;
+    Everywhere &operator=(const Everywhere &) = delete;
     explicit Everywhere(const S *from) {
         for (int i = 0; i < COUNT; i++) values[i] = splat(from[i]);
     }
-    operator Lanes<S> *() const { return values.get(); }
+    operator Lanes<S> *() const { return values; }
     void first(S *to) const {
         for (int i = 0; i < COUNT; i++) to[i] = values[i][0];
     }

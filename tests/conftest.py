@@ -40,6 +40,7 @@ INTEGRATION = (
     "bench/evaluation/tuning",
     "benchmarks",
     "datasets/own/test_package.py",
+    "documents/test_fences.py",
     "faults",
     "fuzz",
     "leaderboards/browser",

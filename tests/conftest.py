@@ -41,6 +41,7 @@ INTEGRATION = (
     "benchmarks",
     "datasets/own/test_package.py",
     "documents/test_fences.py",
+    "documents/test_site.py",
     "faults",
     "fuzz",
     "leaderboards/browser",

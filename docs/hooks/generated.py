@@ -1,6 +1,6 @@
 """Parts of documents that are computed when the site is built, so that they cannot differ from code and results.
 
-A comment of one word stands where the part comes:
+A comment of one word on a line of its own stands where the part comes:
 
 - `methods`: the methods of the families that the page's front matter names, with their caveats, search ranges and
   results; from `methods/catalogue/cards.toml`, the methods themselves and `leaderboards/results`.
@@ -65,12 +65,12 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Return a page's text with the parts that are computed."""
     parts = {"families": all_families, "metrics": metrics, "presets": presets}
     parts["methods"] = lambda: of_families(page.meta["families"])
-    return re.sub(rf"<!-- ({'|'.join(parts)}) -->", lambda match: parts[match[1]](), markdown)
+    return re.sub(rf"(?m)^<!-- ({'|'.join(parts)}) -->$", lambda match: parts[match[1]](), markdown)
 
 
 def of_families(keys: list[str]) -> str:
     """Return tables of the methods of some families, of their search ranges and of their results."""
-    chosen = [row for row in rows().values() if row.family in keys]
+    chosen = [row for key in keys for row in rows().values() if row.family == key]
     return "\n\n".join([_described(chosen), _ranges(chosen), _results([row.name for row in chosen])])
 
 
@@ -172,8 +172,8 @@ def _results(names: list[str]) -> str:
         return f"### Results\n\n{without}"
     intro = (
         "Mean NMLL in nats over the nine UCI regressions, lower is better, from kept rows of the preset `tuned`: with "
-        "one hidden layer of 50 units and constant noise, or two of 16 and predicted noise. `map` is on the same sets and "
-        "splits. A difference is no verdict: `leaderboards rank` gives intervals ([Statistics](../statistics.md))."
+        "one hidden layer of 50 units and constant noise, or two of 16 and predicted noise. `map` is on the same sets "
+        "and splits. A difference is no verdict: `leaderboards rank` has intervals ([Statistics](../statistics.md))."
     )
     lines = [
         [

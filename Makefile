@@ -1,5 +1,5 @@
 # `make` sets everything up and runs the benchmark; `make test` sets everything up, checks the code and passes the tests;
-# `make unit` passes those that take under three minutes together.
+# `make unit` passes those that take under three minutes together; `make docs` writes the documentation to `site/`.
 # TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
 # chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`. INSTALL is
 # the command that installs packages into VENV.
@@ -10,7 +10,7 @@ TORCH ?= torch
 ARGS ?=
 INSTALL ?= $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: run test checks tests unit slow coverage speed environment
+.PHONY: run test checks tests unit slow coverage speed environment docs
 
 run: $(VENV)/.run
 	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
@@ -39,6 +39,10 @@ environment: $(VENV)/.test
 slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -m slow
 
+# A link that leads nowhere, a page that no menu has, or a name that the code lacks is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build
+
 speed: $(VENV)/.run
 	$(VENV)/bin/python -m benchmarks.speed
 
@@ -49,6 +53,10 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) "$(TORCH)" --editable .
 	touch $@
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) "$(TORCH)" --editable ".[docs]"
+	touch $(VENV)/.run $@
+
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) "$(TORCH)" --editable ".[test]"
-	touch $(VENV)/.run $@
+	touch $(VENV)/.run $(VENV)/.docs $@

@@ -40,6 +40,8 @@ INTEGRATION = (
     "bench/evaluation/tuning",
     "benchmarks",
     "datasets/own/test_package.py",
+    "documents/test_fences.py",
+    "documents/test_site.py",
     "faults",
     "fuzz",
     "leaderboards/browser",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 def anchors(text: Path) -> set[str]:

@@ -28,7 +28,7 @@ from lockstep_bench.leaderboards.replications.comparison import Replication, rep
 from lockstep_bench.shared.papers.entries import entries
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 CHECKED = [ROOT / "README.md"]
 CHECKED += [ROOT / f"docs/{name}.md" for name in ("claims", "findings", "gaps", "images", "reproduction", "speed")]
 

@@ -75,7 +75,7 @@ def test_package_contains_a_py_typed_marker():
 def test_locked_versions_satisfy_the_declared_ranges():
     lines = (ROOT / "requirements.lock").read_text().splitlines()
     locked = dict(line.split("==") for line in lines if not line.startswith("#"))
-    extras = [line for name in ("cluster", "reference", "test") for line in EXTRAS[name]]
+    extras = [line for name in ("cluster", "docs", "reference", "test") for line in EXTRAS[name]]
     for requirement in map(Requirement, PROJECT["project"]["dependencies"] + extras):
         if requirement.name != PROJECT["project"]["name"]:
             assert locked[canonicalize_name(requirement.name)] in requirement.specifier, requirement

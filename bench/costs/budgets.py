@@ -13,12 +13,14 @@ minibatches.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from lockstep_bench.bench.costs.line import Line
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.shared.protocol import Protocol
@@ -28,32 +30,9 @@ FEWEST_MINIBATCHES = 100
 LONGEST = 10  # times the protocol's epochs
 TRIALS = 10  # of a measured cell, which is the first round of TPE
 MINIBATCHES = 250  # of a measured cell, if these are enough updates
+TIMES_AS_LONG = 2  # more minibatches over few, at least: otherwise the slope of the line is mostly noise
 HALVINGS = 60  # of the interval that has s
 WIDEST = 1000.0  # s at most, where caps hold for all
-
-
-class Line(NamedTuple):
-    """A duration in seconds as a linear function of the number of updates: `start + slope * updates`."""
-
-    start: float
-    slope: float
-
-    def at(self, updates: float) -> float:
-        """Return the duration of `updates` updates, in seconds."""
-        return self.start + self.slope * updates
-
-    @classmethod
-    def through(cls, few: int, seconds: float, more: int, longer: float) -> "Line":
-        """Return the line through two measurements, with a slope of at least 0; 0 if both have as many updates.
-
-        Args:
-            few: number of updates of the first measurement.
-            seconds: its duration.
-            more: number of updates of the second measurement.
-            longer: its duration, seconds.
-        """
-        slope = max(0.0, (longer - seconds) / (more - few)) if more > few else 0.0
-        return cls(max(0.0, longer - slope * more), slope)
 
 
 class Rates(NamedTuple):
@@ -169,18 +148,27 @@ def measured(
         device: torch's name of the device.
         on_progress: is never called.
     """
-    from lockstep_bench.bench.costs.probe import seconds_of_parts
+    from lockstep_bench.bench.costs.probe import Parts, seconds_of_parts
     from lockstep_bench.bench.engine.native_training import MIN_UPDATES
 
     trials = min(TRIALS, cell.protocol.trials)
+    long_enough = replace(cell, protocol=cell.protocol.changed(epochs=LONGEST * cell.protocol.epochs))
+
+    def parts(minibatches: int) -> Parts:
+        return seconds_of_parts(long_enough, trials, minibatches, data_dir, device)
+
     few = MINIBATCHES
-    n_train = seconds_of_parts(cell, trials, few, data_dir, device).n_train  # imports, compiles
-    while few < LONGEST * MINIBATCHES and updates_of(cell, n_train, few) < MIN_UPDATES:
+    n_train = parts(few).n_train  # imports, compiles
+    updates = partial(updates_of, cell, n_train)
+    while few < LONGEST * MINIBATCHES and updates(few) < MIN_UPDATES:
         few *= 2
-    short, long = (seconds_of_parts(cell, trials, count, data_dir, device) for count in (few, 4 * few))
-    counts = [updates_of(cell, n_train, count) for count in (few, 4 * few)]
-    tuning = Line.through(counts[0], short.tuning, counts[1], long.tuning)
-    fit = Line.through(counts[0], short.fit, counts[1], long.fit)
+    more = 4 * few
+    short, long = parts(few), parts(more)
+    while long.tuning < TIMES_AS_LONG * short.tuning and updates(4 * more) > updates(more):
+        more *= 4
+        long = parts(more)
+    tuning = Line.through(updates(few), short.tuning, updates(more), long.tuning)
+    fit = Line.through(updates(few), short.fit, updates(more), long.fit)
     return Rates(Line(tuning.start / trials, tuning.slope / trials), fit, n_train)
 
 

@@ -1,5 +1,6 @@
 """Estimates of the time and memory of jobs, from earlier results on this host or from probes (short trial runs)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple, cast
@@ -7,7 +8,7 @@ from typing import NamedTuple, cast
 import pandas as pd
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.costs.batching import ASSUMED, MIB, Need, rows_of
+from lockstep_bench.bench.costs.batching import ASSUMED, MIB, ROOM, Need, rows_of
 from lockstep_bench.bench.costs.calibration import Calibrations
 from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.experiment.cells import Cell
@@ -15,15 +16,16 @@ from lockstep_bench.shared.protocol import Protocol
 
 BUDGET, EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "budget",  # the protocol says how long a cell takes
-    "earlier runs",  # of equal cells but for their split
+    "earlier runs",  # of jobs with as many cells, which are equal but for their split
     "earlier runs, scaled",  # of the method on this data set, in proportion to the work
     "probe",  # short trainings of the cell
     "other data sets",  # earlier runs or a probe there, in proportion to the work
     "unknown",
 )
 # Estimates that order jobs and are not shown. Scaled from the set of uci with the most features, those of the rows in
-# leaderboards/results were 0.1 to 55 times the truth.
-UNSURE = frozenset({RELATED, GUESSED})
+# leaderboards/results were 0.1 to 55 times the truth. Scaled from `quick` to `tuned`, that of MAP on boston was 23 times
+# the truth.
+UNSURE = frozenset({SCALED, RELATED, GUESSED})
 SECONDS_PER_WORK = 3e-5  # orders jobs of unknown time: median of the 1,908 cells of uci in leaderboards/results
 
 
@@ -60,11 +62,14 @@ class Estimates:
         by_width = sorted(wanted, key=lambda cell: features[cell.dataset])
         self._widest = {(cell.suite, cell.method): cell for cell in by_width}
         first = [*self._widest.values(), *reversed(by_width)]
-        self._sorts = {(cell.suite, cell.method, cell.dataset): cell for cell in first}
+        self._sorts = {_sort(cell): cell for cell in first}
+        self._counts = Counter(map(_sort, wanted))
         rows = rows[(rows["host"] == host) & (rows["device"] == device)]
         rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
-        groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
+        columns = ["suite", "method", "dataset", "protocol_hash"]
+        groups = rows.groupby(columns)
         self._peaks = groups["peak_memory_mib"].max().dropna().to_dict()
+        self._earlier = rows.assign(cells=cells_of_jobs(rows)).groupby([*columns, "cells"])["seconds"].mean().to_dict()
         self._rates: dict[tuple[str, ...], list[float]] = {}  # seconds per work: under a protocol, on data, anywhere
         protocols = groups["protocol"].first().to_dict()
         # pandas types the keys of a grouped series as any hashable objects.
@@ -81,28 +86,28 @@ class Estimates:
             cells: the job's cells, which differ only in their split.
             rows: largest number of replicas in a stack.
         """
-        first = cells[0]
-        key = first.suite, first.method, first.dataset, first.protocol.hash
+        first, count = cells[0], len(cells)
+        key = _sort(first)
         if key[2:] not in self._work:
             self._work[key[2:]] = first.work
         work = self._work[key[2:]]
         probed, peak = self._probed(first), self._peaks.get(key)
-        budget = first.protocol.budget_seconds
         memory = int(peak * MIB) if peak else None
         if probed and not peak:
-            memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
-        if budget:
-            return CostEstimate(float(budget * len(cells)), memory, BUDGET)
-        measured = probed.seconds / probed.work if probed else None
-        for rate, basis in (
-            (self._rate(key), EARLIER),
-            (self._rate(key[:3]), SCALED),
-            (measured if self._measured(first) else None, PROBED),
-            (self._rate(key[:2]) or measured, RELATED),
-        ):
-            if rate:
-                return CostEstimate(rate * (work * len(cells)), memory, basis)
-        return CostEstimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
+            memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * count)))
+        if budget := first.protocol.budget_seconds:
+            return CostEstimate(float(budget * count), memory, BUDGET)
+        if earlier := self._earlier.get((*key, count)):
+            return CostEstimate(earlier * count, memory, EARLIER)
+        if measured := self._measured(first):
+            return CostEstimate(measured.seconds_of(work, count), memory, PROBED)
+        if rate := self._rate(key) or self._rate(key[:3]):
+            return CostEstimate(rate * (work * count), memory, SCALED)
+        if rate := self._rate(key[:2]):
+            return CostEstimate(rate * (work * count), memory, RELATED)
+        if probed:
+            return CostEstimate(probed.seconds_of(work, count), memory, RELATED)
+        return CostEstimate(SECONDS_PER_WORK * (work * count), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
         """Return the memory of a job of such cells, by a probe of this cell, or of the one with the most features.
@@ -113,17 +118,27 @@ class Estimates:
         return probed.need if probed else ASSUMED
 
     def worth_probing(self, memory: bool = False) -> list[Cell]:
-        """Return the cells to probe: one for each method and data set without earlier results, most features first.
+        """Return the cells to probe: one for each method and data set without earlier jobs of as many cells.
+
+        Those with most features come first.
 
         Args:
             memory: True to probe one cell of each method instead, even if there are earlier results. Those hold only
                 the peak memory of a job, not the memory for each fit.
         """
         sorts = self._sorts.items()
-        unknown = [cell for sort, cell in sorts if not (sort in self._rates or cell.protocol.budget_seconds)]
+        unknown = [
+            cell
+            for sort, cell in sorts
+            if not ((*sort, self._most_together(cell)) in self._earlier or cell.protocol.budget_seconds)
+        ]
         wanted = [cell for cell in (self._widest.values() if memory else unknown) if self._measured(cell) is None]
         self._kept = {key: cost for key, cost in self._kept.items() if cost}  # the others are about to be measured
         return wanted
+
+    def _most_together(self, cell: Cell) -> int:
+        """Return the number of cells in the largest job of such cells on a CPU."""
+        return min(self._counts[_sort(cell)], ROOM["cpu"].cells) if rows_of(cell) else 1
 
     def _rate(self, part: tuple[str, ...]) -> float | None:
         """Return the mean duration per unit of work in earlier results; None if there are none."""
@@ -145,14 +160,25 @@ class Estimates:
 def seconds_of(rows: pd.DataFrame) -> pd.Series:
     """Return the duration of each cell in seconds: an equal share of its job's duration.
 
-    Rows belong to the same job if their `elapsed_seconds` are equal to the last bit. If that column is missing, the
-    duration is the sum of the times for tuning, the final fit and its predictions.
+    If `elapsed_seconds` is missing, the duration is the sum of the times for tuning, the final fit and its predictions.
     """
     timed = rows["tune_seconds"].fillna(0) + rows["fit_seconds"]
     timed += (rows["predict_seconds_per_1000"] * rows["n_test"] / 1000).fillna(0)
+    return (rows["elapsed_seconds"] / cells_of_jobs(rows)).fillna(timed)
+
+
+def cells_of_jobs(rows: pd.DataFrame) -> pd.Series:
+    """Return the number of cells in the job of each row.
+
+    Rows belong to the same job if their `elapsed_seconds` are equal to the last bit. A row without them is alone.
+    """
     job = [*("suite", "dataset", "method", "protocol_hash"), "elapsed_seconds"]
-    share = rows["elapsed_seconds"] / rows.groupby(job)["split"].transform("size")
-    return share.fillna(timed)
+    return rows.groupby(job)["split"].transform("size").fillna(1).astype(int)
+
+
+def _sort(cell: Cell) -> tuple[str, str, str, str]:
+    """Return what the cells of a job have in common."""
+    return cell.suite, cell.method, cell.dataset, cell.protocol.hash
 
 
 def _work(suite: str, method: str, dataset: str, protocol: str) -> float | None:

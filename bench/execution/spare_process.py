@@ -25,7 +25,7 @@ class Spare(AbstractContextManager["Spare"]):
             (_, process), self._waiting = self._waiting, None
             if process.alive:
                 return process
-        return Supervised(environment)
+        return Supervised(environment, IMPORTED)
 
     def end(self) -> None:
         """End the process if no worker uses it."""

@@ -1,19 +1,25 @@
 """A budget pays for trials and minibatches by measured lines, worked out by hand."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from lockstep_bench.bench.costs.budgets import (
     FEWEST_MINIBATCHES,
+    LONGEST,
     MOST_TRIALS,
-    Line,
+    TRIALS,
     Rates,
     Spending,
     budgeted,
+    measured,
     spending,
     spent_before,
     updates_of,
 )
+from lockstep_bench.bench.costs.line import Line
+from lockstep_bench.bench.costs.probe import Parts
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.shared.protocol import Protocol
 
@@ -75,6 +81,22 @@ def test_planned_updates_follow_the_methods_minibatches_per_update():
     assert updates_of(CELL, 1000, 500) == 500
     vifa = Cell("uci", "yacht", "vifa", 0, "tuned", TUNED, 0)
     assert updates_of(vifa, 1000, 500) == 125  # four minibatches each
+
+
+@pytest.mark.parametrize(("method", "per_update"), [("map", 1), ("vifa", 4)])
+def test_measured_slope_stands_out_from_fixed_costs(monkeypatch, method, per_update):
+    """Tuning takes 1 s, 2 % more by chance in the first of two runs, and 0.1 ms for each update."""
+    runs: list[int] = []
+
+    def parts(cell, trials, minibatches, data_dir, device):
+        runs.append(minibatches)
+        assert cell.protocol.epochs == LONGEST * TUNED.epochs  # as `updates_of` assumes
+        seconds = (1.02 if len(runs) % 2 == 0 else 1.0) + 1e-4 * updates_of(CELL, 1000, minibatches) / per_update
+        return Parts(seconds, 0.0, 1000)
+
+    monkeypatch.setattr("lockstep_bench.bench.costs.probe.seconds_of_parts", parts)
+    rates = measured(replace(CELL, method=method), None, "cpu")
+    assert TRIALS * rates.trial.slope == pytest.approx(1e-4, rel=0.05)
 
 
 def test_budget_has_one_protocol_hash_for_all_methods():

@@ -128,7 +128,7 @@ def test_failed_cost_probes_are_left_out(faulty, tmp_path):
     assert methods.problem_with("raise") is None
     calibrations, done = Calibrations(Worker("cpu 0"), tmp_path / "kept"), []
     calibrations.measure([bad, good], [Worker("cpu 0")], None, lambda: done.append(1))
-    assert calibrations.kept(good).seconds > 0
+    assert calibrations.kept(good).seconds_of(good.work, 1) > 0
     assert calibrations.kept(bad) is None
     assert len(done) == 2
 

@@ -17,6 +17,7 @@ from lockstep_bench.bench.costs.estimates import (
     RELATED,
     SCALED,
     SECONDS_PER_WORK,
+    UNSURE,
     Estimates,
     seconds_of,
 )
@@ -83,14 +84,43 @@ def test_estimate_averages_equal_cells_on_this_machine(known, calibrations):
     others = {"host": "there"}, {"device": "NVIDIA"}
     elsewhere = [row(elapsed_seconds=99.0, **other) for other in others]
     estimate = known([CELL], *rows, *elsewhere).of([CELL, replace(CELL, split=1)], 150)
-    assert estimate == (pytest.approx(10.0), 8 * MIB, EARLIER)
+    assert estimate.basis == PROBED  # of a job of one cell there are rows, of two cells none
+    estimate = known([CELL], *rows, *elsewhere).of([CELL], 150)
+    assert estimate == (pytest.approx(5.0), 8 * MIB, EARLIER)
+
+
+def test_earlier_jobs_speak_for_jobs_of_as_many_cells(known):
+    together = [row(replace(CELL, split=split), elapsed_seconds=9.0) for split in range(3)]
+    estimates = known([CELL], *together, row(replace(CELL, split=3), elapsed_seconds=5.0))
+    cells = [replace(CELL, split=split) for split in range(3)]
+    assert estimates.of(cells, 150) == (pytest.approx(9.0), None, EARLIER)
+    assert estimates.of(cells[:1], 150) == (pytest.approx(5.0), None, EARLIER)
+    assert estimates.of(cells[:2], 150) == (pytest.approx(2 * 3.5), None, SCALED)
+
+
+def test_sizes_of_jobs_without_earlier_rows_are_probed(known):
+    alone, together = row(elapsed_seconds=5.0), [replace(CELL, split=split) for split in range(3)]
+    assert known([CELL], alone).worth_probing() == []
+    (probed,) = known(together, alone).worth_probing()
+    assert probed in together
+    three = [row(cell, elapsed_seconds=9.0) for cell in together]
+    assert known(together, *three).worth_probing() == []
+
+
+def test_estimate_from_another_protocol_is_unsure(known):
+    other = replace(CELL, protocol=replace(SHORT, epochs=4))
+    estimates = known([CELL], row(other, elapsed_seconds=8.0))
+    assert estimates.of([CELL], 150).basis in UNSURE
+    assert estimates.worth_probing() == [CELL]
 
 
 def test_estimate_scales_rows_of_the_same_data_set_by_work(known, calibrations):
-    calibrations.keep(CELL, COST)
     other = replace(CELL, protocol=replace(SHORT, epochs=4))
     estimate = known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150)
-    assert estimate == (pytest.approx(8.0 * CELL.work / other.work), 100 + 20 * 10, SCALED)
+    assert estimate == (pytest.approx(8.0 * CELL.work / other.work), None, SCALED)
+    calibrations.keep(CELL, COST)
+    estimate = known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150)
+    assert estimate == (2.0, 100 + 20 * 10, PROBED)
 
 
 def test_estimate_prefers_a_probe_to_rows_of_other_data_sets(known, calibrations):

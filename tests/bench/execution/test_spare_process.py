@@ -25,9 +25,10 @@ def spare(monkeypatch):
 
 def test_spare_process_serves_only_one_worker(spare):
     spare.start({"SPARE": "1"})
+    _, started = spare._waiting
     first, second = spare.process_of({"SPARE": "1"}), spare.process_of({"SPARE": "1"})
-    assert first.call(imported, "colorsys")
-    assert not second.call(imported, "colorsys")
+    assert first is started
+    assert second is not started
     assert [process.call(variable, "SPARE") for process in (first, second)] == ["1", "1"]
     first.end()
     second.end()
@@ -42,7 +43,17 @@ def test_spare_process_serves_only_its_environment(spare):
 
 def test_ended_spare_process_is_not_used(spare):
     spare.start({"SPARE": "1"})
+    _, started = spare._waiting
     spare.end()
     process = spare.process_of({"SPARE": "1"})
-    assert not process.call(imported, "colorsys")
+    assert process is not started
+    process.end()
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_every_process_imports_before_its_first_call(spare, ahead):
+    if ahead:
+        spare.start({})
+    process = spare.process_of({})
+    assert process.call(imported, "colorsys")
     process.end()

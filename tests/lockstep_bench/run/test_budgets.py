@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from lockstep_bench.bench.costs.budgets import Line, Rates
+from lockstep_bench.bench.costs.budgets import Rates
+from lockstep_bench.bench.costs.line import Line
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.experiment.resolved import resolve
 from lockstep_bench.bench.results.folder import Results

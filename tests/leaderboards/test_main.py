@@ -429,7 +429,7 @@ def test_publishing_ignores_a_tampered_rows_cache(folder, tmp_path, monkeypatch)
     deep.parent.mkdir(parents=True)
     stored.rename(deep)
     assert run("build", results, "--html", tmp_path / "page").exit_code == 0
-    (cache,) = (tmp_path / "cache").iterdir()
+    (cache,) = (path for path in (tmp_path / "cache").iterdir() if not path.name.startswith("pages-"))
     rows = pq.read_table(cache)
     rows = rows.set_column(rows.schema.get_field_index("nmll"), "nmll", pa.array([0.1]))
     cache.write_bytes(sealed(rows))  # which is believed

@@ -6,6 +6,7 @@ import os
 from lockstep_bench.shared.door import Door
 from lockstep_bench.leaderboards.cli.compare import compare
 from lockstep_bench.leaderboards.cli.correlate import correlate
+from lockstep_bench.leaderboards.cli.curves import curves
 from lockstep_bench.leaderboards.cli.edges import edges
 from lockstep_bench.leaderboards.cli.export import export
 from lockstep_bench.leaderboards.cli.recheck import recheck
@@ -17,7 +18,20 @@ app = Door(
     help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",
     no_args_is_help=True,
 )
-for command in (build, export, rank, correlate, simulate, publish, serve, compare, replications, recheck, edges):
+for command in (
+    build,
+    export,
+    rank,
+    curves,
+    correlate,
+    simulate,
+    publish,
+    serve,
+    compare,
+    replications,
+    recheck,
+    edges,
+):
     app.command()(command)
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from lockstep_bench.datasets.records import Source
 from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams, toy
 from lockstep_bench.datasets.tabular import (
     diabetes,
+    learning_curves,
     sklearn_classification,
     uci,
     uci_classification,
@@ -49,7 +50,8 @@ def _built_in() -> dict[str, Source]:
     along_features = uci_features.sources()
     gaussian_processes = uci_gp.sources()
     packaged = (*keel.sources(), *r_datasets.sources())
-    tables = (*regression, *classification, *along_features, *gaussian_processes, *packaged, *openml.sources())
+    further = (*packaged, *openml.sources(), *learning_curves.sources())
+    tables = (*regression, *classification, *along_features, *gaussian_processes, *further)
     decisions = (*bandits.sources(), *pools.sources())
     everything = (*tables, *streams, *reference, *decisions, *images.sources())
     return {source.name: source for source in everything}

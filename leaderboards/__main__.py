@@ -7,6 +7,7 @@ from collections.abc import Callable
 from lockstep_bench.shared.door import Door, examples
 from lockstep_bench.leaderboards.cli.compare import compare
 from lockstep_bench.leaderboards.cli.correlate import correlate
+from lockstep_bench.leaderboards.cli.curves import curves
 from lockstep_bench.leaderboards.cli.edges import edges
 from lockstep_bench.leaderboards.cli.export import export
 from lockstep_bench.leaderboards.cli.recheck import recheck
@@ -32,6 +33,7 @@ EXAMPLES: dict[Command, tuple[str, ...]] = {
         "rank results --suite uci --metric rmse --methods map,swag --datasets boston,yacht --each",
         "rank results --suite uci --metric crps --wide",
     ),
+    curves: ("curves results --metric nmll",),
     correlate: ("correlate results --suite uci --metrics nmll,rmse",),
     simulate: ("simulate --datasets 9 --splits 20 --repeats 200", "simulate --results results --suite uci"),
     publish: ("publish results --to branch:gh-pages",),

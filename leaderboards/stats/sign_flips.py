@@ -19,6 +19,7 @@ A leaderboard and the one with all signs flipped have the same u. With D data se
 the smallest p-value of a pair is one over this number: with five data sets or fewer no pair can be significant at 5 %.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import ceil, inf, nan, sqrt
@@ -106,6 +107,28 @@ def compare(losses: np.ndarray) -> SignFlips:
     worse[first, second] = (p_values <= ALPHA) & (roots.sum(axis=0) > 0)
     worse[second, first] = (p_values <= ALPHA) & (roots.sum(axis=0) < 0)
     return SignFlips(worse, differences, critical)
+
+
+def compare_together(losses: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return which methods are significantly worse than which, in several tables at once: booleans (M, M) for each.
+
+    Any false claim in any table has a probability of at most 5 %. The tables are of the same D data sets, such as
+    nested subsamples of them: the differences of a data set change their sign in all tables together.
+
+    Args:
+        losses: tables of losses on D data sets of M methods (D, M), each as in `compare`; M may differ.
+    """
+    roots = [_roots(_differences(table)) for table in losses]
+    p_values, _ = step_down(np.concatenate(roots, axis=1))
+    ends = np.cumsum([of_table.shape[1] for of_table in roots])[:-1]
+    found = []
+    for table, of_table, p in zip(losses, roots, np.split(p_values, ends), strict=True):
+        first, second = np.triu_indices(table.shape[1], 1)
+        worse = np.zeros((table.shape[1], table.shape[1]), bool)
+        worse[first, second] = (p <= ALPHA) & (of_table.sum(axis=0) > 0)
+        worse[second, first] = (p <= ALPHA) & (of_table.sum(axis=0) < 0)
+        found.append(worse)
+    return found
 
 
 def _differences(losses: np.ndarray) -> np.ndarray:

@@ -62,7 +62,9 @@ def _show_means(rows: "pd.DataFrame") -> None:
     for (dataset, method, _), group in rows.groupby(["dataset", "method", "protocol_hash"]):
         means = [group[column].mean() for name in names for column in (name, f"{name}_recalibrated")]
         texts = ["" if np.isnan(mean) else f"{mean:.3f}" for mean in means]
-        table.add_row(dataset, method, str(len(group)), f"{np.exp(np.log(group['factor']).mean()):.3f}", *texts)
+        table.add_row(
+            str(dataset), str(method), str(len(group)), f"{np.exp(np.log(group['factor']).mean()):.3f}", *texts
+        )
     Console().print(table)
 
 

@@ -12,7 +12,7 @@ from lockstep_bench.datasets import images
 from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams
-from lockstep_bench.datasets.tabular import uci_gp
+from lockstep_bench.datasets.tabular import learning_curves, uci_gp
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -27,7 +27,8 @@ IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
 PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
 OPENML = tuple(source.name for source in openml.sources())
-TABLES = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *OPENML)
+CURVES = tuple(source.name for source in learning_curves.sources())
+TABLES = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *OPENML, *CURVES)
 EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *DECISIONS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 

@@ -401,6 +401,33 @@ def test_rank_needs_one_protocol(shared_folder):
     assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in result.stderr
 
 
+def test_curves_say_at_which_size_a_method_pays_off(folder):
+    rows = [
+        {
+            "suite": "learning-curves",
+            "dataset": f"set{number}-n{size}",
+            "method": method,
+            "nmll": number + 0.01 * size - (1 + 0.1 * number) * (method == "swag" and size == 50),
+        }
+        for number in range(7)
+        for size in (50, 500)
+        for method in ("map", "swag")
+    ]
+    out = folder(*rows)
+    shown = run("curves", out, "--preset", "paper")
+    assert shown.exit_code == 0, shown.output
+    assert "swag: better than map at n = 50; worse at none" in shown.stdout
+    table = pd.read_csv(io.StringIO(run("curves", out, "--preset", "paper", "--format", "csv").stdout))
+    verdicts = table[table["method"] == "swag"].set_index("n")["verdict"]
+    assert verdicts.to_dict() == {50: "best", 500: "undecided"}
+
+
+def test_curves_need_sets_with_sizes(shared_folder):
+    result = run("curves", shared_folder({"nmll": 1.0}), "--suite", "uci", "--preset", "paper")
+    assert result.exit_code == 2
+    assert "no set was run at every number of training rows" in result.stderr
+
+
 def test_simulate_prints_a_row_per_scenario():
     result = run("simulate", "--methods", 3, "--datasets", 3, "--splits", 2, "--repeats", 2)
     assert result.exit_code == 0

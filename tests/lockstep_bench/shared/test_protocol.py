@@ -57,7 +57,7 @@ HASHES = {
     },
     **{
         (suite, preset): digest
-        for suite in ("uci-gp", "keel", "rdatasets", "openml-ctr23", "openml-tabarena")
+        for suite in ("uci-gp", "keel", "rdatasets", "openml-ctr23", "openml-tabarena", "learning-curves")
         for preset, digest in {"tuned": "daa64e7e", "quick": "a9fa0974"}.items()
     },
     ("own", "paper"): "e9f65655",

@@ -127,7 +127,7 @@ def _differences(losses: np.ndarray) -> np.ndarray:
 
 def _roots(differences: np.ndarray) -> np.ndarray:
     """Return r (D, P) of differences (D, P); data sets without a difference do not count in the median."""
-    sizes = np.abs(differences)
+    sizes: np.ndarray = np.abs(differences)
     if not sizes.size:
         return sizes
     ordered = np.sort(np.ascontiguousarray(sizes.T), axis=1)

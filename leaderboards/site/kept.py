@@ -37,6 +37,7 @@ ROWS = pa.schema(
 )
 PACKAGES = ("leaderboards", "methods", "datasets", "shared")  # of this project, whose code the pages depend on
 SUFFIXES = {".py", ".html", ".css", ".js", ".csv", ".tsv", ".toml"}
+MOST_FILES = 40  # two for each site, of which those written last are kept
 LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "jinja2", "markupsafe")
 
 
@@ -72,12 +73,15 @@ class Kept:
         self._new[key] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in pages.items()}
 
     def write(self, rows: Mapping[str, Sequence[Ranked]]) -> None:
-        """Store the pages and the rows of rankings that this build used. Failures are ignored."""
+        """Store the pages and rows that this build used, and remove what was kept longest ago. Ignore failures."""
         with suppress(OSError):
             if self._new != self._pages:
                 write_atomically(json.dumps({"code": self._code, "pages": self._new}).encode(), self._of_pages)
             if rows.keys() != self.rows.keys():
                 write_atomically(sealed(self._table(rows), compression="zstd"), self._of_rows)
+            oldest_first = sorted(cache_folder().glob("pages-*"), key=lambda path: path.stat().st_mtime)
+            for path in oldest_first[:-MOST_FILES]:
+                path.unlink(missing_ok=True)
 
     def _table(self, rows: Mapping[str, Sequence[Ranked]]) -> pa.Table:
         lines = [(self._code, key, *row) for key, of_key in rows.items() for row in of_key]

@@ -35,6 +35,7 @@ from lockstep_bench.leaderboards.stats.significance import ALPHA
 FEWEST_DATASETS = ceil(1 + np.log2(1 / ALPHA))  # 6, with which 2^(D-1) is at least 1 / ALPHA
 MOST_FLIPS = 4096  # all of up to 13 data sets, and that many at random of more
 MOST_MEDIANS = 9.0  # sizes of a pair's differences, in their median, above which they count as that large
+AT_ONCE = 128  # sign flips; all of them for 200 methods would take two gigabytes
 ROUNDING = 1e-12  # of u, and of losses relative to their size, up to which values count as equal
 
 
@@ -149,7 +150,7 @@ def _differences(losses: np.ndarray) -> np.ndarray:
 
 def _roots(differences: np.ndarray) -> np.ndarray:
     """Return r (D, P) of differences (D, P); data sets without a difference do not count in the median."""
-    sizes = np.abs(differences)
+    sizes: np.ndarray = np.abs(differences)
     if not sizes.size:
         return sizes
     ordered = np.sort(np.ascontiguousarray(sizes.T), axis=1)
@@ -173,17 +174,30 @@ def step_down(roots: np.ndarray) -> tuple[np.ndarray, float]:
     scale = np.sqrt(n_datasets * np.square(roots).sum(axis=0))
     scale[scale == 0] = inf
     flips = _flips(n_datasets)
-    flipped = np.abs(flips @ roots) / scale  # the first row is what was seen
-    order = np.argsort(-flipped[0], kind="stable")
-    largest = np.maximum.accumulate(flipped[:, order[::-1]], axis=1)[:, ::-1]  # over each pair and those after it
-    shares = (largest >= largest[0] - ROUNDING).mean(axis=0)
+    order = np.argsort(-_statistics(flips[:AT_ONCE], roots, scale)[0], kind="stable")  # the first row is what was seen
+    roots, scale = roots[:, order], scale[order]
+    n_reached = np.zeros(n_pairs)
+    for place in range(0, len(flips), AT_ONCE):
+        flipped = _statistics(flips[place : place + AT_ONCE], roots, scale)
+        largest = np.maximum.accumulate(flipped[:, ::-1], axis=1)[:, ::-1]  # over each pair and those after it
+        if place == 0:
+            seen = largest[0]
+        n_reached += (largest >= seen - ROUNDING).sum(axis=0)
     p_values = np.empty(n_pairs)
-    p_values[order] = np.maximum.accumulate(shares)
-    n_significant = int((p_values <= ALPHA).sum())
+    p_values[order] = np.maximum.accumulate(n_reached / len(flips))
     n_larger = int(ALPHA * len(flips))  # which the flips' maxima may exceed or reach
     if n_larger < 1:
         return p_values, inf
-    return p_values, float(np.sort(largest[:, min(n_significant, n_pairs - 1)])[-n_larger])
+    left = slice(min(int((p_values <= ALPHA).sum()), n_pairs - 1), None)
+    parts = [flips[place : place + AT_ONCE] for place in range(0, len(flips), AT_ONCE)]
+    maxima = [_statistics(part, roots[:, left], scale[left]).max(axis=1) for part in parts]
+    return p_values, float(np.sort(np.concatenate(maxima))[-n_larger])
+
+
+def _statistics(flips: np.ndarray, roots: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return u (F, P) of P pairs after each of F sign flips."""
+    statistics: np.ndarray = np.abs(flips @ roots) / scale
+    return statistics
 
 
 @lru_cache(maxsize=64)

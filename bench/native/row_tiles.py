@@ -117,7 +117,7 @@ def row_tiles(program: Program, layout: Layout) -> RowTiles | None:
     (index,) = indices
     tiles = RowTiles(index.size, strides={index: 1})
     for nest in program.once:
-        _note_rows(nest, tiles)
+        _note_fixed_rows(nest, tiles)
     for nest in program.nests:
         _place(nest, tiles, {output.value for output in program.outputs})
     elsewhere = {value for nest in (*program.once, *tiles.before, *tiles.after) for value in _touched(nest)}
@@ -141,6 +141,21 @@ def _place(nest: Nest, tiles: RowTiles, outputs: set[Value]) -> None:
         tiles.after.append(nest)
 
 
+def _note_fixed_rows(nest: Nest, tiles: RowTiles) -> None:
+    """Note the rows that a nest computes before the first update, whatever it reads: masks come from constants."""
+    if nest.domain is None:
+        _note_rows(nest, tiles)
+    elif nest.domain and nest.domain[0] == tiles.n_rows:
+        strides = _strides_of_results(nest)
+        whole = {value: stride for value, stride in strides.items() if root(value).size == tiles.n_rows * stride}
+        _note_results(whole, tiles)
+
+
+def _note_results(strides: dict[Value, int], tiles: RowTiles) -> None:
+    tiles.strides.update(strides)
+    tiles.strides.update({root(value): stride for value, stride in strides.items()})
+
+
 def _note_rows(nest: Nest, tiles: RowTiles) -> bool:
     """Return whether a nest computes rows from rows, or sums over rows; if so, note the rows that it computes."""
     if nest.domain is None:
@@ -157,8 +172,7 @@ def _note_rows(nest: Nest, tiles: RowTiles) -> bool:
     read = [view for view in views if not (view.value in strides and view.is_whole)]
     if not any(view.value in known for view in read) or not all(_in_rows(view, known) for view in read):
         return False
-    tiles.strides.update(strides)
-    tiles.strides.update({root(value): stride for value, stride in strides.items()})
+    _note_results(strides, tiles)
     return True
 
 

@@ -50,6 +50,7 @@ def train(fit, name, across, monkeypatch):
         ("map", TimedFit((20, 20), 100, 130)),
         ("mfvi", TimedFit((7,), 100, 130, predicted_noise=True)),  # a last tile of other rows
         ("map", TimedFit((40,), 40, 50)),  # as many units as rows
+        ("mile", TimedFit((20, 20), 100, 130)),  # full batches, with a mask of the rows
     ],
 )
 def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):
@@ -61,12 +62,21 @@ def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch)
     assert all(map(torch.equal, ours, others))
 
 
-def test_row_tiles_need_memory_for_one_tile_only(sources, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "loop_number", "row"),
+    [
+        ("map", 0, 8),  # the index of a row
+        # The second phase has one gradient. In full batches, features, target and masks are the same at every update.
+        ("mile", 1, 8 + 6 * (8 + 8 + 4) + 8 + 4 + 2 * 4),
+    ],
+)
+def test_row_tiles_need_memory_for_one_tile_only(name, loop_number, row, sources, monkeypatch):
     sizes = []
     for n_rows in (400, 800):
-        train(TimedFit((64,), n_rows, n_rows), "map", False, monkeypatch)
-        sizes.append(int(re.findall(r"workspace_bytes\(\) \{ return (\d+)", sources[-1])[0]))
-    assert sizes[1] - sizes[0] < 400 * (8 + 64)  # indices of rows, where a row of activations has 256 bytes
+        sources.clear()
+        train(TimedFit((64,), n_rows, n_rows), name, False, monkeypatch)
+        sizes.append(int(re.findall(r"workspace_bytes\(\) \{ return (\d+)", sources[loop_number])[0]))
+    assert sizes[1] - sizes[0] < 400 * (row + 64)  # where a row of activations has 256 bytes
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the compiler knows no other processor's instructions")

@@ -24,10 +24,12 @@ from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import (
     audit,
+    compare,
     dataset,
     equal_seconds,
     factors,
     faithfulness,
+    findings,
     index,
     method,
     power,
@@ -150,6 +152,8 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
         "audit": (site.audited, addresses.AUDIT, audit.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
+        "compare": (compare.suite_and_preset(site), addresses.COMPARE, compare.context),
+        "findings": (findings.has_findings(site.results.folders), addresses.FINDINGS, findings.context),
     }
     for template, (wanted, page, context_of) in single.items():
         if wanted:
@@ -191,6 +195,8 @@ def _environment(site: Site) -> Environment:
         "replicated": bool(site.replications),
         "budgeted": bool(site.budgeted),
         "crossed": bool(site.designs),
+        "comparable": bool(compare.suite_and_preset(site)),
+        "found": findings.has_findings(site.results.folders),
         "truthful": bool(site.compared_with_truth),
         "audited": bool(site.audited),
         "datasets_with_page": set(site.datasets),

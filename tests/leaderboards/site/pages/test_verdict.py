@@ -87,7 +87,7 @@ def test_reference_failing_on_all_sets_gives_no_intervals(said):
 def test_leading_method_with_failures_gets_verdict_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
-    assert first.endswith("is shown to be better than another one; 1 failed on some split.")
+    assert first.endswith("is shown to beat another one: there is too little evidence; 1 failed on some split.")
     assert second.endswith("excludes 0 for 1 of 3 (better: `vifa` (−1.00 nats over 5 data sets); worse: none).")
 
 
@@ -146,7 +146,9 @@ def test_sentence_does_not_distinguish_equal_methods(said):
         for row in run({"vifa": 1, "map": 1, "swag": 1})
     ]
     first, second = said(*rows).sentences
-    assert first.endswith("none of 3 methods, one of each family, is shown to be better than another one.")
+    assert first.endswith(
+        "none of 3 methods, one of each family, is shown to beat another one: there is too little evidence."
+    )
     assert second == (
         "No method is shown to differ from `map`: all 95 % intervals of the difference, of each method by itself, "
         "include 0."

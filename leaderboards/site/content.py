@@ -43,9 +43,9 @@ def is_quick(preset: str) -> bool:
     return original_preset(preset) == QUICK
 
 
-def preset_order(preset: str) -> tuple[bool, str]:
-    """Return a sort key for labels of presets: alphabetical, with `quick` last."""
-    return is_quick(preset), preset
+def preset_order(preset: str) -> tuple[bool, bool, str]:
+    """Return a sort key for labels of presets: `tuned` first, the others alphabetical, and `quick` last."""
+    return is_quick(preset), preset != EQUAL_BUDGET, preset
 
 
 class Parts(Mapping[Key, pd.DataFrame]):
@@ -213,9 +213,9 @@ class Site:
 
     @cached_property
     def boards(self) -> dict[Key, Board]:
-        """All boards, ordered by suite, data set and preset (`preset_order`)."""
-        boards = {}
-        for key in sorted(self.summary_of, key=lambda key: (*key[:2], preset_order(key[2]))):
+        """All boards, ordered by suite (`suites`), data set and preset (`preset_order`)."""
+        boards, places = {}, {suite: place for place, suite in enumerate(self.suites)}
+        for key in sorted(self.summary_of, key=lambda key: (places[key[0]], key[1], preset_order(key[2]))):
             rows = self.summary_of[key]
             rankings = self._rankings_on(key, rows["metric"].unique())
             boards[key] = board(rows, rankings, self.published_of(key), self.sources)
@@ -277,8 +277,9 @@ class Site:
 
     @cached_property
     def suites(self) -> list[str]:
-        """Names of suites, in alphabetical order."""
-        return sorted(self.cells["suite"].unique())
+        """Names of suites, the one with most results first."""
+        counts = self.cells["suite"].value_counts()
+        return sorted(map(str, counts.index), key=lambda name: (-int(counts[name]), name))
 
     @cached_property
     def datasets(self) -> list[str]:

@@ -4,12 +4,14 @@ A board is the leaderboard of one suite, data set, preset and protocol.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from lockstep_bench.leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
 from lockstep_bench.leaderboards.data.frames import groups
+from lockstep_bench.leaderboards.data.rechecks import EQUAL, NOT_RUN, WITHIN, Recheck
 from lockstep_bench.leaderboards.wording.formats import counted
 
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
@@ -39,6 +41,29 @@ class Mixture(NamedTuple):
 def mixtures(cells: pd.DataFrame, choices: list[Choice]) -> list[Mixture]:
     """Return notes on rows that were left out (`choices`), and on code, seeds or devices that differ within a board."""
     return [*_left_out(choices), *_side_by_side(cells)]
+
+
+def revisions_in_words(cells: pd.DataFrame, rechecks: Sequence[Recheck]) -> str:
+    """Return a sentence on whether numbers differ between code revisions, as far as rechecks say; "" for one revision.
+
+    Args:
+        cells: columns of `shared.schema.CELLS`.
+        rechecks: rechecks of the results folders.
+    """
+    n_revisions = cells["code_revision"].nunique()
+    if n_revisions < 2:
+        return ""
+    outcomes = Counter(cell.outcome for recheck in rechecks for cell in recheck.cells)
+    n_again = outcomes.total() - outcomes[NOT_RUN]
+    known = f"Results come from {n_revisions} code revisions"
+    if not n_again:
+        return f"{known}; none was run again to see whether numbers differ between them."
+    n_same = outcomes[EQUAL] + outcomes[WITHIN]
+    same = "all" if n_same == n_again else str(n_same)
+    return (
+        f"{known}. Of {counted(n_again, 'result')} drawn at random and run again with later code, {same} gave the same "
+        f"number or one within the noise of a seed."
+    )
 
 
 def _left_out(choices: list[Choice]) -> list[Mixture]:

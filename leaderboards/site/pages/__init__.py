@@ -25,10 +25,12 @@ from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.kept import Kept
 from lockstep_bench.leaderboards.site.pages import (
     audit,
+    compare,
     dataset,
     equal_seconds,
     factors,
     faithfulness,
+    findings,
     index,
     method,
     power,
@@ -198,6 +200,8 @@ def _single_pages(site: Site, templates: _Templates) -> Iterator[tuple[str, str]
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
         "audit": (site.audited, addresses.AUDIT, audit.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
+        "compare": (compare.suite_and_preset(site), addresses.COMPARE, compare.context),
+        "findings": (findings.has_findings(site.results.folders), addresses.FINDINGS, findings.context),
     }
     for template, (wanted, page, context_of) in single.items():
         if wanted:
@@ -213,6 +217,8 @@ def _shared(site: Site) -> dict[str, object]:
         "crossed": bool(site.designs),
         "truthful": bool(site.compared_with_truth),
         "audited": bool(site.audited),
+        "comparable": bool(compare.suite_and_preset(site)),
+        "found": findings.has_findings(site.results.folders),
         "unchecked": site.unchecked,
     }
 

@@ -21,6 +21,7 @@ from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from lockstep_bench.leaderboards.site.content import Key, Site
 from lockstep_bench.leaderboards.site.kept import digest_of, states
+from lockstep_bench.leaderboards.site.pages.answers import on_dataset
 from lockstep_bench.leaderboards.site.pages.parts import OF_NUMBER, PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.pages.suite import families_of
 from lockstep_bench.leaderboards.stats.first_predictions import published_path
@@ -86,15 +87,21 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
     """Return the variables of the template `dataset.html`."""
     sections = [section(site, key, made) for key, made in site.boards.items() if key[1] == dataset]
     titles = {name: shown.title for part in sections for name, shown in part.board.headline.items()}
+    title = facts(dataset).title
     return {
         "dataset": dataset,
         "facts": facts(dataset),
         "sections": sections,
+        "answer": _answer(site, sections[0], title) if sections else "",
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
         "families": families_of(site, {cell.method for part in sections for cell in part.cells}),
         "sources": site.sources.entries,
     }
+
+
+def _answer(site: Site, first: DatasetSection, title: str) -> str:
+    return on_dataset(site, first.board, first.suite, first.preset, title)
 
 
 def section(site: Site, key: Key, made: Board) -> DatasetSection:

@@ -10,7 +10,7 @@ from lockstep_bench.leaderboards.site.pages.replications import tally
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, families_of, leading
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.wording import run_facts
-from lockstep_bench.leaderboards.wording.mixtures import mixtures
+from lockstep_bench.leaderboards.wording.mixtures import mixtures, revisions_in_words
 
 TOP = 5  # methods that a card names
 
@@ -50,6 +50,7 @@ def context(site: Site) -> dict[str, Any]:
         "contents": run_facts.cells_in_words(cells),
         "provenance": None if cells.empty else run_facts.provenance(cells),
         "runs": run_facts.runs(cells),
+        "revisions": revisions_in_words(cells, site.results.rechecks),
         "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
         "overview": overview(site),
         "tally": tally(site.replications),

@@ -58,7 +58,10 @@ def context(site: Site, method: str) -> dict[str, Any]:
     """Return the variables of the template `method.html`."""
     card = site.card(method)
     rows_of = site.rows_of_method(method)
-    pairs = sorted({(suite, preset) for suite, _, preset in rows_of}, key=lambda pair: (pair[0], preset_order(pair[1])))
+    pairs = sorted(
+        {(suite, preset) for suite, _, preset in rows_of},
+        key=lambda pair: (site.suites.index(pair[0]), preset_order(pair[1])),
+    )
     sections = [section(site, method, *pair, rows_of) for pair in pairs]
     titles = {name: shown.title for part in sections for name, shown in part.columns.items()}
     others = [other for other in site.methods if other != method]

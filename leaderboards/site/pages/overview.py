@@ -6,6 +6,7 @@ from lockstep_bench.leaderboards.figures.forest import ForestColumn, ForestEstim
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.metrics import Metric, metric
 from lockstep_bench.leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
+from lockstep_bench.leaderboards.site.pages import answers
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
 from lockstep_bench.leaderboards.site.pages.verdict import Verdict, estimate, verdict
 from lockstep_bench.leaderboards.site.standings import Standings
@@ -26,6 +27,7 @@ class Overview(NamedTuple):
         metric: the leading metric.
         standings: standings of the methods by that metric.
         evidence: amount of data behind the ranking, as in "18 data sets, 20 splits each".
+        answer: which methods could be the best by the main metrics, in plain words.
         verdict: the verdict, in two sentences and a table.
         plot: forest plot of one method of each family.
     """
@@ -35,6 +37,7 @@ class Overview(NamedTuple):
     metric: Metric
     standings: Standings
     evidence: str
+    answer: str
     verdict: Verdict
     plot: Plot
 
@@ -115,7 +118,9 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
         ),
     )
     said = verdict(site, suite, preset, standings, evidence)
-    return Overview(suite, preset, lead, standings, evidence, said, plot)
+    plain = answers.over_datasets(site, suite, preset, [name, *answers.ANSWERED])
+    plain = f"{plain} {answers.reference_beaten(site, suite, preset, [name, *answers.ANSWERED])}".strip()
+    return Overview(suite, preset, lead, standings, evidence, plain, said, plot)
 
 
 def _span(row: Ranked) -> str:

@@ -7,8 +7,9 @@ from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.answers import over_datasets
 from lockstep_bench.leaderboards.site.pages.overall import figures, matrix
-from lockstep_bench.leaderboards.site.pages.parts import PagePart, Rendered, placed
+from lockstep_bench.leaderboards.site.pages.parts import MOST, PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, BoardRow
@@ -69,7 +70,7 @@ class SuiteSection(NamedTuple):
 def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered) -> list[SuiteSection]:
     """Return the sections with their grids rendered, and assigned to this page or to continuation pages.
 
-    The grid of each section's leading metric stays in this page.
+    All grids of the first section stay in this page if it can hold them, and of each other section the first one.
 
     Args:
         suite: name of the suite.
@@ -80,12 +81,13 @@ def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered)
         [PagePart(suite, made.preset, table.name, rendered("grid", suite, made.preset, table)) for table in made.grids]
         for made in sections
     ]
-    kept = [first for first, *_ in parts]
-    others = [part for _, *others in parts for part in others]
-    further = placed(addresses.suite_page(suite), others, sum(len(part.html) for part in kept))
+    first = 1 if sum(len(part.html) for part in parts[0]) > MOST else len(parts[0])
+    kept = [parts[0][:first], *(some[:1] for some in parts[1:])]
+    others = [part for some, here in zip(parts, kept, strict=True) for part in some[len(here) :]]
+    further = placed(addresses.suite_page(suite), others, sum(len(part.html) for here in kept for part in here))
     return [
-        made._replace(parts=[first, *(part for part in further if part.preset == made.preset)])
-        for made, first in zip(sections, kept, strict=True)
+        made._replace(parts=[*here, *(part for part in further if part.preset == made.preset)])
+        for made, here in zip(sections, kept, strict=True)
     ]
 
 
@@ -102,6 +104,7 @@ def context(site: Site, suite: str) -> dict[str, Any]:
     titles = {table.name: table.metric.title for section in sections for table in section.grids}
     return {
         "suite": suite,
+        "answer": over_datasets(site, suite, sections[0].preset, [grid.name for grid in sections[0].grids]),
         "sections": sections,
         "preset_options": [(preset, preset) for preset in boards],
         "titles": titles,

@@ -114,24 +114,23 @@ def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str
     where = f"By {metric(standings.table.metric).title}, over {evidence},"
     of = f"{counted(len(rows), 'method')}, one of each family"
     if by["best"]:
-        return f"{where} {_named(by['best'])} is the best of {of}: all others are significantly worse."
-    leaders, worse, failed, open_places = by["could be best"], *(len(by[k]) for k in ("worse", "failed", "undecided"))
+        return f"{where} {_named(by['best'])} is the best of {of}: it beats every other one significantly."
+    leaders, worse, failed, undecided = by["could be best"], *(len(by[k]) for k in ("worse", "failed", "undecided"))
     if not leaders and not worse:
         unfinished = f"; {failed} failed on some split" if failed else ""
-        return f"{where} none of {of}, is shown to be better than another one{unfinished}."
+        return f"{where} none of {of}, is shown to beat another one: there is too little evidence{unfinished}."
     rest = [
-        f"{worse} {'is' if worse == 1 else 'are'} significantly worse than some other one" if worse else "",
+        f"{worse} {'is' if worse == 1 else 'are'} beaten significantly by at least one" if worse else "",
         f"{failed} failed on some split" if failed else "",
-        f"the {'place' if open_places == 1 else 'places'} of {open_places} {'is' if open_places == 1 else 'are'} open"
-        if open_places
-        else "",
+        f"there is too little evidence on {undecided}" if undecided else "",
     ]
     if not leaders:
         return f"{where} no method is ahead of {of}: {joined(rest)}."
-    lead = "leads" if len(leaders) == 1 else "lead"
+    each = "it beats" if len(leaders) == 1 else "each beats"
+    them = "it" if len(leaders) == 1 else "them"
     return (
-        f"{where} {_named(leaders)} {lead} {of}, each significantly better than some other one and worse than none; "
-        f"{joined(rest)} (95 % for all comparisons together)."
+        f"{where} {_named(leaders)} could be the best of {of}: {each} at least one other significantly, and none beats "
+        f"{them}; {joined(rest)} (95 % for all comparisons together)."
     )
 
 

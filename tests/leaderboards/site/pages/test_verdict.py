@@ -44,8 +44,8 @@ def column(verdict, title: str) -> dict[str, str]:
 def test_sentence_names_a_method_ahead_of_all(said):
     first, second = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0})).sentences
     assert first == (
-        "By NMLL, over 6 data sets, 4 splits each, `vifa` is the best of 3 methods, one of each family: all others are "
-        "significantly worse."
+        "By NMLL, over 6 data sets, 4 splits each, `vifa` is the best of 3 methods, one of each family: it beats "
+        "every other one significantly."
     )
     assert second == (
         "The 95 % interval of the difference to `map`, of each method by itself and not adjusted for their number, "
@@ -56,9 +56,9 @@ def test_sentence_names_a_method_ahead_of_all(said):
 def test_sentence_names_two_equal_leaders(said):
     first, _ = said(*run({"vifa": 1.0, "map": 1.0, "swag": 3.0})).sentences
     assert first == (
-        "By NMLL, over 6 data sets, 4 splits each, `map` and `vifa` lead 3 methods, one of each family, each "
-        "significantly better than some other one and worse than none; 1 is significantly worse than some other one "
-        "(95 % for all comparisons together)."
+        "By NMLL, over 6 data sets, 4 splits each, `map` and `vifa` could be the best of 3 methods, one of each "
+        "family: each beats at least one other significantly, and none beats them; 1 is beaten significantly by at "
+        "least one (95 % for all comparisons together)."
     )
 
 
@@ -87,7 +87,7 @@ def test_reference_failing_on_all_sets_gives_no_intervals(said):
 def test_leading_method_with_failures_gets_verdict_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
-    assert first.endswith("is shown to be better than another one; 1 failed on some split.")
+    assert first.endswith("is shown to beat another one: there is too little evidence; 1 failed on some split.")
     assert second.endswith("excludes 0 for 1 of 3 (better: `vifa` (−1.00 nats over 5 data sets); worse: none).")
 
 
@@ -146,7 +146,9 @@ def test_sentence_does_not_distinguish_equal_methods(said):
         for row in run({"vifa": 1, "map": 1, "swag": 1})
     ]
     first, second = said(*rows).sentences
-    assert first.endswith("none of 3 methods, one of each family, is shown to be better than another one.")
+    assert first.endswith(
+        "none of 3 methods, one of each family, is shown to beat another one: there is too little evidence."
+    )
     assert second == (
         "No method is shown to differ from `map`: all 95 % intervals of the difference, of each method by itself, "
         "include 0."

@@ -1,0 +1,85 @@
+"""The line at the top of a page that says which methods are, or could be, the best: "By RMSE on Boston: undecided."."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.tables.boards import Board
+from lockstep_bench.leaderboards.wording.formats import counted, joined, listed, visible
+
+ANSWERED = ("nmll", "rmse", "accuracy", "crps")  # metrics that are answered for, besides the leading one
+MOST_NAMED = 4
+
+
+def answer(rows: Sequence[Ranked]) -> str:
+    """Return which methods of a ranking are or could be the best, in words; "undecided" if nothing is significant."""
+    by = {
+        verdict: [f"`{visible(row.method)}`" for row in rows if row.verdict == verdict] for verdict in _verdicts(rows)
+    }
+    if best := by.get("best"):
+        return f"{best[0]} is the best"
+    if leaders := by.get("could be best"):
+        named = listed(leaders, MOST_NAMED) if len(leaders) > MOST_NAMED else joined(leaders)
+        return f"{named} could be the best"
+    return "undecided"
+
+
+def _verdicts(rows: Iterable[Ranked]) -> set[str]:
+    return {row.verdict for row in rows}
+
+
+def on_dataset(site: Site, board: Board, suite: str, preset: str, title: str) -> str:
+    """Return the answers on one data set, whose title is given, by the leading metric and those of `ANSWERED`."""
+    names = [name for name in dict.fromkeys((board.lead, *ANSWERED)) if name in board.headline]
+    rankings = {name: site.rankings(suite, preset, name).get(board.dataset) for name in names if _directed(name)}
+    rows = {name: ranking.rows for name, ranking in rankings.items() if ranking and len(ranking.rows) > 1}
+    n_splits = max((row[0].n_splits for row in rows.values()), default=0)
+    return _sentence(rows, f"on {visible(title)}", f"{preset}, {counted(n_splits, 'split')}")
+
+
+def over_datasets(site: Site, suite: str, preset: str, names: Sequence[str]) -> str:
+    """Return the answers over the data sets of a suite, by the first of the metrics `names` and those of `ANSWERED`."""
+    asked = [
+        name for name in dict.fromkeys((*names[:1], *ANSWERED)) if name in names and measured(site, suite, preset, name)
+    ]
+    rankings = {name: site.standings(suite, preset, name).families for name in asked}
+    rows = {name: ranking.rows for name, ranking in rankings.items() if len(ranking.rows) > 1}
+    n_datasets = max((len(rankings[name].datasets) for name in rows), default=0)
+    return _sentence(rows, f"over {counted(n_datasets, 'data set')}", f"{preset}, one method of each family")
+
+
+def reference_beaten(site: Site, suite: str, preset: str, names: Sequence[str]) -> str:
+    """Return a sentence with the metrics among `names` in which some method beats the reference; "" for none."""
+    beaten, reference = [], ""
+    for name in dict.fromkeys(names):
+        if not measured(site, suite, preset, name):
+            continue
+        ranking = site.standings(suite, preset, name).families
+        reference = ranking.reference or reference
+        beaten += [
+            metric(name).title for row in ranking.rows if row.method == ranking.reference and row.verdict == "worse"
+        ]
+    return f"At least one method beats `{visible(reference)}` significantly in {joined(beaten)}." if beaten else ""
+
+
+def measured(site: Site, suite: str, preset: str, name: str) -> bool:
+    """Return whether a suite and preset have a metric that has a direction."""
+    boards = (made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset))
+    return _directed(name) and any(name in made.headline for made in boards)
+
+
+def _directed(name: str) -> bool:
+    return metric(name).goal is not None
+
+
+def _sentence(rows: Mapping[str, Sequence[Ranked]], where: str, of: str) -> str:
+    """Return one sentence for each different answer, with the metrics that give it; "" without a ranking."""
+    by_answer: dict[str, list[str]] = {}
+    for name, ranked in rows.items():
+        by_answer.setdefault(answer(ranked), []).append(metric(name).title)
+    said = [f"By {joined(titles)}: {words}." for words, titles in by_answer.items()]
+    if not said:
+        return ""
+    first, *others = said
+    return " ".join([first.replace(":", f" {where} ({visible(of)}):", 1), *others])

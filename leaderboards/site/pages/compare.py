@@ -1,0 +1,86 @@
+"""The page that compares two to five methods of the reader's choice: paired differences on each data set and over all.
+
+The script of the site computes the differences and their intervals from the values in the page, as `stats.ranking` does
+for differences to the reference: on a data set the corrected resampled t over the splits that both methods have, over
+data sets the paired t over the differences on them.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.special
+from markupsafe import Markup
+
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.answers import ANSWERED, measured
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.units import unit_of_difference
+from lockstep_bench.methods import UNRANKED
+
+MOST_METHODS = 5
+DIGITS = 7  # of a value
+
+
+def suite_and_preset(site: Site) -> tuple[str, str] | None:
+    """Return the first suite and preset whose data sets have exchangeable splits; None if there is none."""
+    for suite in site.suites:
+        preset = site.presets(suite)[0]
+        rows = site.cells_with(suite, preset)
+        datasets = rows["dataset"].unique()
+        if not any(splits_of(name).along_features for name in datasets) and rows["method"].nunique() > 1:
+            return suite, preset
+    return None
+
+
+def context(site: Site) -> dict[str, Any]:
+    """Return the variables of the template `compare.html`."""
+    chosen = suite_and_preset(site)
+    assert chosen, "the page is made only if there is something to compare"
+    suite, preset = chosen
+    values = dict(_values(site, suite, preset))
+    methods = sorted({method for of_metric in values.values() for method in of_metric["values"]})
+    of_sets = _ratios(site, suite, preset)
+    most = max(
+        (len(some) for one in values.values() for by in one["values"].values() for some in by.values()), default=1
+    )
+    data = {"metrics": values, "ratios": of_sets, "quantiles": _quantiles(max(most, len(of_sets)))}
+    return {
+        "suite": suite,
+        "preset": preset,
+        "methods": methods,
+        "metric_options": [(name, one["title"]) for name, one in values.items()],
+        "most": MOST_METHODS,
+        "data": Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
+    }
+
+
+def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each metric with its title, direction, unit, and the values by method and data set (null for a failure)."""
+    for name in ANSWERED:
+        if not measured(site, suite, preset, name):
+            continue
+        table = site.standings(suite, preset, name).table
+        by_method: dict[str, dict[str, list[float | None]]] = {}
+        for dataset, part in table.observed.groupby(level="dataset"):
+            for method in part.columns[table.tried.loc[part.index].all()]:
+                if method not in UNRANKED:
+                    numbers = part[method].to_numpy()
+                    rounded = [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in numbers]
+                    by_method.setdefault(str(method), {})[str(dataset)] = rounded
+        shown = metric(name)
+        yield name, {"title": shown.title, "goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}
+
+
+def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:
+    """Return n_test / n_train of the splits of each data set; null if unknown."""
+    of_sets = ratios(site.cells_with(suite, preset)[["dataset", "n_train", "n_test"]].astype({"dataset": str}))
+    return {name: float(f"{ratio:.{DIGITS}g}") if np.isfinite(ratio) else None for name, ratio in of_sets.items()}
+
+
+def _quantiles(n: int) -> list[float]:
+    """Return the 97.5 % quantiles of Student's t with 1 to n degrees of freedom."""
+    return [float(f"{value:.8g}") for value in scipy.special.stdtrit(np.arange(1, n + 1), 0.975)]

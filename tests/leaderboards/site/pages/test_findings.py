@@ -1,0 +1,17 @@
+"""The page of findings is the text of the checkout, without its comments and links to other files."""
+
+from pathlib import Path
+
+from lockstep_bench.leaderboards.site.pages.findings import KEPT, as_html, has_findings
+
+
+def test_findings_have_headings_to_link_to_and_no_comments():
+    html = as_html("# Findings\n\n[Rows](#the-kept-rows), [claims](claims.md).\n<!-- rows -->\n\n## The kept rows\n")
+    assert '<a href="#the-kept-rows">Rows</a>, claims.' in html
+    assert '<h2 id="the-kept-rows">' in html
+    assert "rows --" not in html
+
+
+def test_only_sites_of_kept_results_have_findings(tmp_path):
+    assert has_findings([KEPT])
+    assert not has_findings([Path(tmp_path)])

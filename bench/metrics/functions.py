@@ -17,8 +17,8 @@ COMPONENTS = 500  # at most so many mixture components; larger mixtures are thin
 def wasserstein(functions: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the 2-Wasserstein distance between the marginals of two sets of samples at each of n points, (n,).
 
-    W^2 is the integral of (F^-1(q) - G^-1(q))^2 over q in (0, 1). It is exact for the two empirical distributions, which
-    may have different numbers of samples.
+    W^2 is the integral of (F^-1(q) - G^-1(q))^2 over q in (0, 1). It is exact for the two empirical distributions,
+    which may have different numbers of samples.
 
     Args:
         functions: (S, n), values of S sampled functions.

@@ -1,8 +1,8 @@
 """Kept draws of the posteriors of networks: 1,000 draws of the function at 20 fixed inputs, one Parquet file each.
 
-A checkout has the draws of `datasets/references/draws`, whose checksums `agreement.csv` pins. The wheel leaves them out.
-Draws that are not there, or are of another definition or other data, are sampled and stored in the user's cache folder.
-A file has no inputs and no targets, only the checksum of the data.
+A checkout has the draws of `datasets/references/draws`, whose checksums `agreement.csv` pins. The wheel leaves them
+out. Draws that are not there, or are of another definition or other data, are sampled and stored in the user's cache
+folder. A file has no inputs and no targets, only the checksum of the data.
 """
 
 import csv

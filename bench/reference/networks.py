@@ -119,10 +119,12 @@ class Agreement(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """ "agree", or the reason why the posterior is unresolved: "chains disagree" or "samplers disagree"."""
-        if max(self.z_mean, self.z_sd) > self.bound:
-            return "samplers disagree"
-        return "agree" if self.r_hat < MAX_R_HAT else "chains disagree"
+        """Either "agree" or "unresolved": the posterior is multimodal in function space, or the chains are too short.
+
+        Samplers agree if no moment differs by more than `bound`, and the R-hat of the first is below 1.01.
+        """
+        differs = max(self.z_mean, self.z_sd) > self.bound
+        return "unresolved" if differs or self.r_hat >= MAX_R_HAT else "agree"
 
 
 def agreement(values: np.ndarray, others: np.ndarray) -> Agreement:

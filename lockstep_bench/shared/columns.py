@@ -17,12 +17,12 @@ DECISIONS = {
 }
 
 FUNCTIONS = {
-    "predictive_w2": "2-Wasserstein distance between the predictive and that of the reference posterior, in standard "
+    "predictive_w2": "2-Wasserstein distance between the predictive and that of the reference posterior, in "
+    "standard deviations of the latter, mean over inputs",
+    "function_w2": "2-Wasserstein distance between the function and the reference's at an input, in standard "
     "deviations of the latter, mean over inputs",
-    "function_w2": "2-Wasserstein distance between the function and the reference's at an input, in standard deviations "
-    "of the latter, mean over inputs",
-    "function_cov": "Frobenius distance of the covariance of the function between inputs from the reference's, relative "
-    "to the latter's norm",
+    "function_cov": "Frobenius distance of the covariance of the function between inputs from the reference's, "
+    "relative to the latter's norm",
 }
 
 LATER = {**DECISIONS, **FUNCTIONS}

@@ -10,6 +10,7 @@ import pytest
 from lockstep_bench import datasets
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.packaged import keel, r_datasets
+from lockstep_bench.datasets.references import networks
 from lockstep_bench.datasets.synthetic import bandits, factor_models, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import uci_gp
 
@@ -21,11 +22,23 @@ ALONG_FEATURES = tuple(f"{name}-{kind}" for kind in ("gap", "tail") for name in 
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
+NETWORKS = tuple(networks.definitions())
 BANDITS = tuple(source.name for source in bandits.sources())
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
 PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources()))
-EVERY = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *STREAMS, *POSTERIORS, "toy", *BANDITS, *IMAGES)
+EVERY = (
+    *OURS,
+    *ALONG_FEATURES,
+    *GAUSSIAN_PROCESSES,
+    *PACKAGED,
+    *STREAMS,
+    *POSTERIORS,
+    "toy",
+    *NETWORKS,
+    *BANDITS,
+    *IMAGES,
+)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

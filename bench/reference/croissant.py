@@ -61,7 +61,7 @@ def metadata(files: list[Path]) -> dict[str, Any]:
         "name": "network-posteriors",
         "description": DESCRIPTION,
         "conformsTo": CONFORMS,
-        "license": "https://creativecommons.org/publicdomain/zero/1.0/",
+        "license": "https://spdx.org/licenses/MIT.html",
         "version": version("lockstep-bench"),
         "distribution": [_file(path) for path in files],
         "recordSet": [_records(path) for path in files if path.suffix == ".parquet"],

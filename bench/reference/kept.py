@@ -174,7 +174,7 @@ def remade(source: Source, dataset: Dataset, kept: Path = KEPT) -> dict[str, str
     found = networks.agreement(values, networks.drawn_by_nuts(part, inputs, SEED + 1))
     path = kept / f"{source.name}.parquet"
     write(path, values, definition_of(source, dataset))
-    measured = {name: f"{value:.4g}" for name, value in found._asdict().items()}
+    measured = {name: f"{value:.5g}" for name, value in found._asdict().items()}
     row = {
         "name": source.name,
         "weights": str(part.network.dim),

@@ -30,7 +30,7 @@ def references(
 ) -> None:
     """List the posteriors of networks; for those named, verify the kept draws or sample them.
 
-    Draws that the checkout lacks are sampled by HMC, which takes up to two minutes each, and cached.
+    Draws that the checkout lacks are sampled by HMC and cached.
     """
     from lockstep_bench.bench.reference import croissant, kept
     from lockstep_bench.datasets.references.networks import definitions
@@ -68,7 +68,7 @@ def table() -> list[str]:
     for name in definitions():
         if row := rows.get(name):
             cells = (
-                *(row["weights"], row["noise"], f"{float(row['r_hat']):.3f}", f"{float(row['other_r_hat']):.3f}"),
+                *(row["weights"], row["noise"], f"{float(row['r_hat']):.4f}", f"{float(row['other_r_hat']):.4f}"),
                 *(f"{float(row['effective']):.0f}", f"{float(row['other_effective']):.0f}"),
                 *(f"{float(row['z_mean']):.1f}", f"{float(row['z_sd']):.1f}", row["verdict"]),
             )

@@ -1,8 +1,10 @@
-"""Command line of the data sets: `python -m datasets list|fetch|verify|audit|new`."""
+"""Command line of the data sets: `python -m datasets list|fetch|verify|audit|references|new`."""
 
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from runpy import run_module
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
@@ -157,6 +159,16 @@ def audit(
         typer.echo("\n".join(audited.to_lines(table)))
     else:
         _show_facts(table)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+    short_help="List the posteriors of networks, verify their draws or sample them.",
+)
+def references(context: typer.Context) -> None:
+    """Run the command line in `lockstep_bench.commands.references`, which samples with `bench`."""
+    sys.argv[1:] = context.args
+    run_module("lockstep_bench.commands.references", run_name="__main__", alter_sys=True)
 
 
 @app.command(epilog=examples("python -m datasets new houses --csv houses.csv --target price"))

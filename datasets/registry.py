@@ -24,6 +24,7 @@ from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.own.table import Table
 from lockstep_bench.datasets.packaged import keel, r_datasets
 from lockstep_bench.datasets.records import Source
+from lockstep_bench.datasets.references import networks
 from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams, toy
 from lockstep_bench.datasets.tabular import (
     diabetes,
@@ -46,7 +47,7 @@ def _built_in() -> dict[str, Source]:
     regression = (*uci.sources(), diabetes.SOURCE)
     classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
-    reference = (*posteriors.sources(), toy.SOURCE)
+    reference = (*posteriors.sources(), toy.SOURCE, *networks.sources())
     along_features = uci_features.sources()
     gaussian_processes = uci_gp.sources()
     packaged = (*keel.sources(), *r_datasets.sources())

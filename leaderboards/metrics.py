@@ -95,6 +95,9 @@ TITLES = {
     "sd_ratio": "Spread ratio",
     "sd_ratio_between": "Spread ratio, in the gap",
     "sd_ratio_far": "Spread ratio, far away",
+    "predictive_w2": "Predictive W₂ / sd",
+    "function_w2": "Function W₂ / sd",
+    "function_cov": "Function covariance, relative distance",
     "regret": "Regret",
     "regret_uniform_ratio": "Regret / chance",
     "simple_regret": "Simple regret",
@@ -124,7 +127,7 @@ TITLES = {
 
 GOALS = (
     (r"(simple_)?regret|regret_uniform_ratio|active_.*", "low"),
-    (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
+    (r"rel_(mean|cov)|w2_scaled|kl|total_variation|(predictive|function)_w2|function_cov", "low"),
     (r"nmll.*|rmse.*|crps|energy_score|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
     (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)|elsewhere_(nmll|ece|ece_20)", "low"),
@@ -147,7 +150,8 @@ MEASURED = (*METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exp
 HEADLINE = (
     *("regret_uniform_ratio", "regret", "simple_regret"),
     *("active_ratio_bald", "active_ratio_variance", "active_rmse_bald", "active_rmse_random"),
-    *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
+    *("rel_mean", "rel_cov", "w2_scaled", "function_w2", "function_cov", "predictive_w2", "total_variation"),
+    *("agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",
 )
@@ -156,7 +160,7 @@ HEADLINE = (
 HEADLINE_OF_MEDIANS = (*HEADLINE[: HEADLINE.index("rmse")], "crps", *HEADLINE[HEADLINE.index("rmse") :])
 
 # The first that a data set has orders its methods. Distances to a reference posterior come first.
-LEADS = ("regret_uniform_ratio", "active_ratio_bald", "rel_cov", "total_variation", "nmll")
+LEADS = ("regret_uniform_ratio", "active_ratio_bald", "rel_cov", "function_w2", "total_variation", "nmll")
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -155,6 +155,30 @@ class Fidelity(Kind):
         if likelihood.standardises and likelihood.kind != "gaussian":
             return f"its reference posterior has Gaussian noise, not that of the likelihood {likelihood.kind}"
         return super().excludes(method, dataset, task)
+
+
+class Functions(Fidelity):
+    """Kind of cells in which a network's function is compared with draws of its posterior.
+
+    The noise is that of the data set's model, which the network predicts if the model has no noise precision.
+    """
+
+    def lacks(self, dataset: str) -> tuple[str, str] | None:
+        # Draws that are not kept are sampled by a method of this project, which needs no further package.
+        return super().lacks(dataset) if datasets.entry(dataset).model is None else None
+
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        model = datasets.entry(dataset).model
+        if model is None or model.noise_precision is not None:
+            return super().excludes(method, dataset, task)
+        from lockstep_bench.methods.maths.likelihoods import HeteroscedasticGaussian
+        from lockstep_bench.methods.networks.mlp import MLP
+
+        declared = task()
+        assert isinstance(declared.network, MLP)
+        predicted = HeteroscedasticGaussian()
+        network = replace(declared.network, n_outputs=predicted.n_outputs)
+        return Kind.excludes(self, method, dataset, lambda: replace(declared, likelihood=predicted, network=network))
 
 
 class Decisions(Kind):

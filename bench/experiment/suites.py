@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.experiment.kinds import Decisions, Fidelity, Images, Kind, Streams
+from lockstep_bench.bench.experiment.kinds import Decisions, Fidelity, Functions, Images, Kind, Streams
+from lockstep_bench.datasets.references.networks import definitions
 from lockstep_bench.shared.protocol import Protocol
 
 
@@ -60,6 +61,7 @@ LATER_POOLS = tuple(
     for task in ("active", "optimise")
     for name in ("wine", "airfoil", "kin8nm", "naval", "power", "protein")
 )
+QUICK_NETWORKS = ("ref-gap-17", "ref-gap-50-predicted", "ref-friedman-20", "ref-yacht-50")
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether
@@ -152,6 +154,23 @@ SUITES = {
                 "quick": QUICK.changed(
                     epochs=1000, batch_size=100, trials=10, samples=200, max_updates=2000, space="wide"
                 ),
+            },
+        ),
+        Suite(
+            name="function-posterior",
+            title="Functions of networks against draws of their posterior",
+            methods_of="posterior",
+            kind=Functions("lockstep_bench.bench.evaluation.network_posterior:evaluation_of"),
+            headline={
+                "function_w2": "Function, 2-Wasserstein distance",
+                "total_variation": "Predictive total variation",
+            },
+            hidden=(50,),
+            splits={"tuned": None, "quick": None},
+            left_out={"quick": tuple(name for name in definitions() if name not in QUICK_NETWORKS)},
+            presets={
+                "tuned": TUNED_UCI.changed(samples=500),
+                "quick": QUICK_UCI.changed(samples=500),
             },
         ),
         Suite(

@@ -1,7 +1,8 @@
-"""All columns and tables of results: those of `shared.schema`, and those of the suite `decisions`.
+"""All columns and tables of results: those of `shared.schema`, and those of two suites that came later.
 
 The code of `shared.schema` belongs to the identity of every kept row (`bench.experiment.code.identity_of`). What
-concerns only this suite therefore has a module of its own, so that it leaves the identity of other rows as it was.
+concerns only the suites `decisions` and `function-posterior` therefore has a module of its own, so that it leaves the
+identity of other rows as it was.
 """
 
 import pyarrow as pa
@@ -35,14 +36,25 @@ DECISIONS = {
     },
 }
 
-METRICS = {**schema.METRICS, **DECISIONS}
+FUNCTIONS = {
+    "predictive_w2": "2-Wasserstein distance between the predictive and that of the reference posterior, in "
+    "standard deviations of the latter, mean over inputs",
+    "function_w2": "2-Wasserstein distance between the function and the reference's at an input, in standard "
+    "deviations of the latter, mean over inputs",
+    "function_cov": "Frobenius distance of the covariance of the function between inputs from the reference's, "
+    "relative to the latter's norm",
+}
+
+LATER = {**DECISIONS, **FUNCTIONS}
+
+METRICS = {**schema.METRICS, **LATER}
 
 TABLES = (*schema.TABLES, "regrets", "simple_regrets", "learning")
 
 _END_OF_METRICS = schema.CELLS.get_field_index(next(iter(schema.COSTS)))
 _FIELDS = list(schema.CELLS)
 CELLS = pa.schema(
-    [*_FIELDS[:_END_OF_METRICS], *(pa.field(name, pa.float64()) for name in DECISIONS), *_FIELDS[_END_OF_METRICS:]]
+    [*_FIELDS[:_END_OF_METRICS], *(pa.field(name, pa.float64()) for name in LATER), *_FIELDS[_END_OF_METRICS:]]
 )
 
 # Regret of the first rounds, or simple regret after them, of the method and as expected of uniformly random actions.

@@ -11,6 +11,7 @@ from lockstep_bench import datasets
 from lockstep_bench.datasets import images
 from lockstep_bench.datasets.openml import tasks as openml
 from lockstep_bench.datasets.packaged import keel, r_datasets
+from lockstep_bench.datasets.references import networks
 from lockstep_bench.datasets.synthetic import bandits, factor_models, pools, posteriors, sgd_streams
 from lockstep_bench.datasets.tabular import learning_curves, uci_gp
 
@@ -22,6 +23,7 @@ ALONG_FEATURES = tuple(f"{name}-{kind}" for kind in ("gap", "tail") for name in 
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
+NETWORKS = tuple(networks.definitions())
 DECISIONS = tuple(source.name for source in (*bandits.sources(), *pools.sources()))
 IMAGES = tuple(source.name for source in images.sources())
 GAUSSIAN_PROCESSES = tuple(source.name for source in uci_gp.sources())
@@ -29,7 +31,7 @@ PACKAGED = tuple(source.name for source in (*keel.sources(), *r_datasets.sources
 OPENML = tuple(source.name for source in openml.sources())
 CURVES = tuple(source.name for source in learning_curves.sources())
 TABLES = (*OURS, *ALONG_FEATURES, *GAUSSIAN_PROCESSES, *PACKAGED, *OPENML, *CURVES)
-EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *DECISIONS, *IMAGES)
+EVERY = (*TABLES, *STREAMS, *POSTERIORS, "toy", *NETWORKS, *DECISIONS, *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

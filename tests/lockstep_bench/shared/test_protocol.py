@@ -65,6 +65,8 @@ HASHES = {
     ("own", "quick"): "a9fa0974",
     ("posterior", "paper"): "13e72293",
     ("posterior", "quick"): "4e75e515",
+    ("function-posterior", "tuned"): "f4b85dce",
+    ("function-posterior", "quick"): "7f0c8d79",
     ("images", "large"): "84a826e6",
     ("images", "tuned"): "4746780f",
     ("images", "quick"): "f6a804c5",

@@ -24,6 +24,7 @@ from lockstep_bench.bench.reference.sampled import folder
 from lockstep_bench.datasets import Dataset, Source, Standardisation
 from lockstep_bench.datasets.references import networks as definitions
 from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
 
 PROBES, DRAWS = 20, 1000
 SEED = 0
@@ -104,7 +105,7 @@ def reference_of(
 def is_valid(path: Path) -> bool:
     """Return whether a file of draws exists and has the checksum that `agreement.csv` pins."""
     pinned = agreements(path.parent.with_name(AGREEMENTS.name)).get(path.stem)
-    return bool(pinned) and path.is_file() and sha256_of(path) == pinned["sha256"]
+    return pinned is not None and path.is_file() and sha256_of(path) == pinned["sha256"]
 
 
 def sha256_of(path: Path) -> str:
@@ -128,8 +129,8 @@ def write(path: Path, values: np.ndarray, definition: dict[str, Any]) -> None:
         "seed": SEED,
         "chains": chains,
         "draws_per_chain": draws,
-        "r_hat": float(networks.r_hat(outputs).max()),
-        "effective_samples": float(networks.effective_sample_size(outputs).min()),
+        "r_hat": float(r_hat(outputs).max()),
+        "effective_samples": float(effective_sample_size(outputs).min()),
     }
     table = pa.table(
         {

@@ -7,7 +7,7 @@ units changes the weights but not the function.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -80,8 +80,19 @@ def drawn_by_nuts(
     part: Part, inputs: np.ndarray, seed: int, on_progress: OnProgress = lambda share: None, **settings: int
 ) -> np.ndarray:
     """Return the network's outputs at draws of NUTS, as `drawn_by_hmc` does; `settings` replace those in `NUTS`."""
-    model = part.network, part.likelihood, part.x, part.y, part.prior_precision, part.noise_precision, part.y_scale
-    chains = nuts.sample(*model, **{**NUTS, **settings}, seed=seed, progress=on_progress)
+    lengths: dict[str, Any] = {**NUTS, **settings}
+    chains = nuts.sample(
+        part.network,
+        part.likelihood,
+        part.x,
+        part.y,
+        part.prior_precision,
+        part.noise_precision,
+        part.y_scale,
+        seed=seed,
+        progress=on_progress,
+        **lengths,
+    )
     return outputs_at(part, chains.weights, inputs)
 
 
@@ -155,4 +166,5 @@ def _error(values: np.ndarray, method: str) -> np.ndarray:
     """Return the Monte-Carlo standard error of the "mean" or the "sd" of each output, (m,), from (chains, draws, m)."""
     from arviz_stats.base.array import array_stats
 
-    return np.asarray(array_stats.mcse(values, chain_axis=0, draw_axis=1, method=method))
+    arviz: Any = array_stats
+    return np.asarray(arviz.mcse(values, chain_axis=0, draw_axis=1, method=method))

@@ -62,8 +62,10 @@ def table() -> list[str]:
     from lockstep_bench.datasets.references.networks import definitions
 
     rows = agreements()
-    headings = ("posterior", "weights", "noise", "R-hat, HMC", "NUTS", "effective draws, HMC", "NUTS")
-    headings += ("means apart, errors", "sds apart, errors", "samplers")
+    headings = (
+        *("posterior", "weights", "noise", "R-hat, HMC", "NUTS", "effective draws, HMC", "NUTS"),
+        *("means apart, errors", "sds apart, errors", "samplers"),
+    )
     lines = [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
     for name in definitions():
         if row := rows.get(name):

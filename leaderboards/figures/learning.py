@@ -21,7 +21,7 @@ def learning(runs: pd.DataFrame) -> Markup:
     def panel(method: str) -> list[str]:
         marks = []
         for acquisition, kind in KINDS.items():
-            curve = over_runs.loc[(method, acquisition)]
+            curve = over_runs.xs((method, acquisition))
             rows, mean, error = curve.index.to_numpy(), curve["mean"].to_numpy(), curve["sem"].to_numpy()
             if acquisition == "bald":
                 marks.append(scale.band(rows, mean - error, mean + error, kind))

@@ -63,4 +63,5 @@ ACQUISITIONS: Mapping[str, Acquisition] = {"variance": by_variance, "bald": by_b
 def _deviations(functions: np.ndarray) -> np.ndarray:
     """Return A (S, n) with A^T A the covariance of the functions over their draws."""
     values = functions.astype(np.float64)
-    return (values - values.mean(axis=0)) / np.sqrt(len(values))
+    deviations: np.ndarray = (values - values.mean(axis=0)) / np.sqrt(len(values))
+    return deviations

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from lockstep_bench.leaderboards.data.details import any_of, details, gathered
 from lockstep_bench.leaderboards.figures import calibration, classifiers
+from lockstep_bench.leaderboards.figures.learning import learning
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.reference import bands, contours, curves, principal_axes
 from lockstep_bench.leaderboards.figures.regrets import regrets
@@ -31,7 +32,17 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     panels = pd.Index(methods).get_indexer(pd.Index(cells["method"]))[places]
     finished = cells.iloc[places[np.argsort(panels, kind="stable")]]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
-        *(_posteriors, _bands, partial(_curves, key), _regrets, _simple_regrets, _reliability, _confidence, _selective),
+        *(
+            _posteriors,
+            _bands,
+            partial(_curves, key),
+            _regrets,
+            _simple_regrets,
+            _learning,
+            _reliability,
+            _confidence,
+            _selective,
+        ),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),
     ]
     plots = [plot for make in makers if (plot := make(finished))]
@@ -107,6 +118,18 @@ def _simple_regrets(cells: pd.DataFrame) -> Plot | None:
         f"Simple regret against the number of chosen rows by {_named(dict.fromkeys(runs['method']))}",
         "Simple regret: largest target of the pool less the largest that was found, over the standard deviation of the "
         "targets; mean over splits ± standard error. Dotted: the expectation for random rows.",
+    )
+
+
+def _learning(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("learning", cells)
+    if runs is None:
+        return None
+    return Plot(
+        learning(runs),
+        f"RMSE against the number of training rows by {_named(dict.fromkeys(runs['method']))}",
+        "Active learning: RMSE at test points, over the standard deviation of the targets, with training rows that are "
+        "chosen by BALD (mean over splits ± standard error), by variance, or at random.",
     )
 
 

@@ -2,10 +2,11 @@
 
 On a data set, it is Kendall's tau-b between the methods' means over splits, or medians of splits along features. A
 positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the
-mean, with an interval by Student's t: the methods are given, and the data sets are a sample.
+mean, with an interval by Student's t: the methods are given, and the data sets are a sample. A wider interval takes the
+methods for a sample too, so that it holds for further methods like these.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ class RankCorrelation(NamedTuple):
         low: lower end of its 95 % interval; NaN with fewer than two data sets.
         high: upper end of the interval.
         notes: sentences on the data sets that were left out.
+        losses: for each data set, the two metrics as losses, (methods, 2); low is good.
     """
 
     by_dataset: dict[str, DatasetCorrelation]
@@ -49,6 +51,7 @@ class RankCorrelation(NamedTuple):
     low: float
     high: float
     notes: list[str]
+    losses: dict[str, pd.DataFrame]
 
 
 def rank_correlation(
@@ -75,22 +78,39 @@ def rank_correlation(
     Raises:
         ValueError: a metric has no direction in which it is better.
     """
-    means = [_means(cells, suite, preset, name, datasets, methods) for name in metrics]
-    by_dataset, few = {}, []
-    for dataset in sorted({name for table in means for name in table}):
-        first, second = (table.get(dataset, pd.Series(dtype=float)) for table in means)
-        shared = first.index.intersection(second.index)
-        if len(shared) < FEWEST_METHODS:
-            few.append(visible(dataset))
-            continue
-        tau = _tau(first[shared].to_numpy(), second[shared].to_numpy())
-        by_dataset[dataset] = DatasetCorrelation(tau, len(shared))
-    notes = []
-    if few:
-        notes.append(f"Left out: {listed(few, MOST_LISTED)}, with fewer than {FEWEST_METHODS} methods by both metrics.")
-    if tied := [visible(name) for name, one in by_dataset.items() if np.isnan(one.tau)]:
-        notes.append(f"No correlation on {listed(tied, MOST_LISTED)}: all methods have the same value.")
-    return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes)
+    return _correlation(_losses(cells, suite, preset, metrics, datasets, methods))
+
+
+def over_suites(found: Mapping[str, RankCorrelation]) -> RankCorrelation:
+    """Return the correlation over the data sets of several suites, each by its name; every data set counts equally."""
+    losses = {f"{suite}/{name}": table for suite, each in found.items() for name, table in each.losses.items()}
+    return _correlation(losses)._replace(notes=[note for each in found.values() for note in each.notes])
+
+
+def interval_over_methods(found: RankCorrelation) -> tuple[float, float]:
+    """Return the ends of a 95 % interval of the mean tau for methods and data sets that are both samples.
+
+    The variance is the sum of that of the mean over data sets, and of the jackknife's estimate from leaving out one
+    method everywhere (Efron and Stein 1981, The jackknife estimate of variance). What changes from method to method and
+    data set to data set at once is in both, so that the interval is rather too wide. The quantile is Student's with as
+    many degrees of freedom as there are methods, less 1.
+
+    Returns:
+        The ends, cut at -1 and 1. They are NaN with fewer than `FEWEST_METHODS` + 1 methods, or without data sets.
+    """
+    from scipy.special import stdtrit
+
+    tables = [table for name, table in found.losses.items() if not np.isnan(found.by_dataset[name].tau)]
+    methods = sorted({method for table in tables for method in table.index})
+    n_methods = len(methods)
+    if n_methods <= FEWEST_METHODS:
+        return np.nan, np.nan
+    without = [np.nanmean([_tau(table.drop(index=method, errors="ignore")) for table in tables]) for method in methods]
+    variance = (n_methods - 1) * np.var(without)
+    if len(tables) > 1:
+        variance += np.var([_tau(table) for table in tables], ddof=1) / len(tables)
+    half = float(stdtrit(n_methods - 1, 0.975) * np.sqrt(variance))
+    return max(found.mean - half, -1.0), min(found.mean + half, 1.0)
 
 
 def sentence(found: RankCorrelation, metrics: tuple[str, str]) -> str:
@@ -99,6 +119,35 @@ def sentence(found: RankCorrelation, metrics: tuple[str, str]) -> str:
     n_datasets = counted(sum(not np.isnan(one.tau) for one in found.by_dataset.values()), "data set")
     interval = f", 95 % interval {found.low:.2f} to {found.high:.2f}" if np.isfinite(found.low) else ""
     return f"{first} and {second}: mean tau {found.mean:.2f}{interval}, over {n_datasets}."
+
+
+def _correlation(losses: dict[str, pd.DataFrame]) -> RankCorrelation:
+    few = [visible(name) for name, table in losses.items() if len(table) < FEWEST_METHODS]
+    used = {name: table for name, table in losses.items() if len(table) >= FEWEST_METHODS}
+    by_dataset = {name: DatasetCorrelation(_tau(table), len(table)) for name, table in used.items()}
+    notes = []
+    if few:
+        notes.append(f"Left out: {listed(few, MOST_LISTED)}, with fewer than {FEWEST_METHODS} methods by both metrics.")
+    if tied := [visible(name) for name, one in by_dataset.items() if np.isnan(one.tau)]:
+        notes.append(f"No correlation on {listed(tied, MOST_LISTED)}: all methods have the same value.")
+    return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes, used)
+
+
+def _losses(
+    cells: pd.DataFrame,
+    suite: str,
+    preset: str,
+    metrics: Sequence[str],
+    datasets: Collection[str] | None,
+    methods: Collection[str] | None,
+) -> dict[str, pd.DataFrame]:
+    """Return the typical losses (methods, 2) by both metrics on each data set, of methods that have both."""
+    first, second = (_means(cells, suite, preset, name, datasets, methods) for name in metrics)
+    nothing = pd.Series(dtype=float)
+    return {
+        name: pd.concat([first.get(name, nothing), second.get(name, nothing)], axis=1, join="inner")
+        for name in sorted({*first, *second})
+    }
 
 
 def _means(
@@ -125,10 +174,10 @@ def _means(
     return found
 
 
-def _tau(first: np.ndarray, second: np.ndarray) -> float:
+def _tau(losses: pd.DataFrame) -> float:
     from scipy.stats import kendalltau  # takes half a second to import
 
-    return float(kendalltau(first, second).statistic)
+    return float(kendalltau(*losses.to_numpy().T).statistic)
 
 
 def _interval(taus: list[float]) -> tuple[float, float, float]:

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lockstep_bench.leaderboards.stats.rank_correlation import rank_correlation, sentence
+from lockstep_bench.leaderboards.stats.rank_correlation import (
+    interval_over_methods,
+    over_suites,
+    rank_correlation,
+    sentence,
+)
 
 METRICS = ("rel_cov", "nmll")
 
@@ -61,6 +66,41 @@ def test_interval_covers_the_expected_tau_of_drawn_data_sets():
         for one in (rank_correlation(drawn(8), "posterior", "quick", METRICS) for _ in range(60))
     ]
     assert 0.85 < np.mean(covered) <= 1
+
+
+def test_interval_over_methods_covers_the_tau_of_further_methods():
+    """Methods draw two qualities of correlation r, data sets add noise: by Greiner's relation tau is 2/pi asin(r').
+
+    With noise of the qualities' variance, r' is r / 2. The interval for given methods misses this tau more often.
+    """
+    rng, r = np.random.default_rng(1), 0.9
+    truth = 2 / np.pi * np.arcsin(r / 2)
+    covered, given = [], []
+    for _ in range(25):
+        qualities = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=8)
+        first, second = (quality + rng.normal(size=(5, 8)) for quality in qualities.T)
+        found = rank_correlation(cells(first, second), "posterior", "quick", METRICS)
+        low, high = interval_over_methods(found)
+        covered.append(low <= truth <= high)
+        given.append(found.low <= truth <= found.high)
+    assert np.mean(covered) > 0.9
+    assert np.mean(given) < np.mean(covered)
+
+
+def test_interval_over_methods_needs_five_methods():
+    few = rank_correlation(cells([[1, 2, 3, 4]] * 2, [[1, 2, 4, 3]] * 2), "posterior", "quick", METRICS)
+    assert np.isnan(interval_over_methods(few)).all()
+
+
+def test_suites_together_have_the_mean_over_their_data_sets():
+    table = cells([[1, 2, 3, 4]] * 3, [[1, 2, 3, 4], [4, 3, 2, 1], [1, 3, 2, 4]])
+    table.loc[table["dataset"] == "set0", "suite"] = "toy"
+    found = {suite: rank_correlation(table, suite, "quick", METRICS) for suite in ("toy", "posterior")}
+    together = over_suites(found)
+    assert {name: one.tau for name, one in together.by_dataset.items()} == pytest.approx(
+        {"toy/set0": 1, "posterior/set1": -1, "posterior/set2": 2 / 3}
+    )
+    assert together.mean == pytest.approx((1 - 1 + 2 / 3) / 3)
 
 
 def test_sentence_names_metrics_and_interval():

@@ -23,8 +23,8 @@ BUDGET, EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "unknown",
 )
 # Estimates that order jobs and are not shown. Scaled from the set of uci with the most features, those of the rows in
-# leaderboards/results were 0.1 to 55 times the truth. Scaled from `quick` to `tuned`, that of MAP on boston was 23 times
-# the truth.
+# leaderboards/results were 0.1 to 55 times the truth. Scaled from `quick` to `tuned`, that of MAP on boston was 23
+# times the truth.
 UNSURE = frozenset({SCALED, RELATED, GUESSED})
 SECONDS_PER_WORK = 3e-5  # orders jobs of unknown time: median of the 1,908 cells of uci in leaderboards/results
 

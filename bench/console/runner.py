@@ -24,7 +24,7 @@ from lockstep_bench.bench.experiment.progress import JobProgress
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
 from lockstep_bench.bench.results.storage import NotStored
-from lockstep_bench.shared.texts import capped
+from lockstep_bench.shared.texts import capped, visible
 
 POLL_SECONDS = 0.1
 WRITERS = 16  # results that are stored at the same time
@@ -208,6 +208,7 @@ class ProgressBoard:
         slow_fits: SlowFits | None = None,
     ):
         self._progress, self._lock = progress, RLock()
+        self._in_terminal = progress.console.is_terminal  # looked up once, as rich reads the environment each time
         self._slow_fits = slow_fits or SlowFits()
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
         self._bar = progress.add_task("starting", total=sum(self._work.values()), done=0, cells=len(self._work))
@@ -224,7 +225,7 @@ class ProgressBoard:
             self._work_under_way += work
             activity = progress.activity
             self._move(f"{activity}: {progress.activity_done:.0%}" if activity else None)
-            if activity and activity not in self._announced and not self._progress.console.is_terminal:
+            if activity and activity not in self._announced and not self._in_terminal:
                 self._announced.add(activity)
                 self._progress.console.print(activity)
 
@@ -241,9 +242,11 @@ class ProgressBoard:
         console = self._progress.console
         if result.status != "ok":
             console.print(_complaint(result))
-        elif not console.is_terminal:
+        elif not self._in_terminal:
             name = next(name for name in SUITES[result.cell.suite].headline if name in result.outcome.metrics)
-            console.print(f"{result.cell.key}: {name} {result.outcome.metrics[name]:.3f}")
+            # Not by rich, whose layout of a line takes longer than all else that the driver does for a cell.
+            line = visible(f"{result.cell.key}: {name} {result.outcome.metrics[name]:.3f}")
+            print(line, file=console.file, flush=True)
 
     def on_retry(self, result: CellResult) -> None:
         """Show that a cell failed and will be retried alone, after all other cells."""

@@ -57,6 +57,7 @@ class LocalBackend:
 
     def __init__(self, workers: Sequence[Worker], spare: Spare | None = None):
         self._workers, self._pool = workers, Pool(spare)
+        self._numbers = {worker: number for number, worker in enumerate(workers)}
         self._free: PriorityQueue[int] = PriorityQueue()
         for number in range(len(workers)):
             self._free.put(number)
@@ -73,7 +74,7 @@ class LocalBackend:
         return self._workers[number]
 
     def release(self, worker: Worker) -> None:
-        self._free.put(self._workers.index(worker))
+        self._free.put(self._numbers[worker])
 
     def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
         return run_on_worker(job, worker, self._pool, timeout, on_progress)
@@ -159,7 +160,8 @@ def _dispatch(
 
     # One thread more than jobs at once, which waits for the first worker that becomes free.
     threads = Parallel(n_jobs=at_once + 1, backend="threading", return_as="generator_unordered")
-    finished = threads(delayed(next_on_a_free_worker)() for _ in jobs)
+    call = delayed(next_on_a_free_worker)()
+    finished = threads(call for _ in jobs)
     try:
         for job_or_none in finished:
             if job_or_none is not None:

@@ -73,10 +73,11 @@ class Results:
 
         Several threads may write different cells at the same time.
         """
+        name = f"{result.cell.key}.parquet"
         for part, content in result.files.items():  # the row comes last
-            write_atomically(content, self._path(part, result.cell))
+            write_atomically(content, self.out / part / name)
         with self._adding:
-            self._files.add(self._path("cells", result.cell), result.status)
+            self._files.add(self.out / "cells" / name, result.status)
 
     def add_metrics(self, row: Mapping[str, Any], values: Mapping[str, float]) -> None:
         """Add the metrics `values` to a finished cell's row, which has all columns of `shared.columns.CELLS`."""

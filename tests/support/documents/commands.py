@@ -16,6 +16,7 @@ from lockstep_bench.shared.papers.entries import SUITE as PAPERS
 # Where the command of `python -m NAME` is.
 MODULES = {
     "benchmarks.beside_bde": "benchmarks.beside_bde",
+    "benchmarks.forecasts": "benchmarks.forecasts",
     "benchmarks.speed": "benchmarks.speed",
     "benchmarks.overhead": "benchmarks.overhead",
     "benchmarks.stream_memory": "benchmarks.stream_memory",

@@ -6,22 +6,24 @@ They take most of the time of a build of the pages, and few of them change when 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lockstep_bench.leaderboards.stats.comparable import Comparable
 
 Row = TypeVar("Row")
-IN_USE: ContextVar[tuple[Mapping[str, list], dict[str, list]] | None] = ContextVar("rows in use", default=None)
+IN_USE: ContextVar[tuple[Mapping[str, list[Any]], dict[str, list[Any]]] | None] = ContextVar(
+    "rows in use", default=None
+)
 
 
 @contextmanager
-def remembering(known: Mapping[str, list]) -> Iterator[dict[str, list]]:
+def remembering(known: Mapping[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
     """Take rows of rankings from `known` until the end of the `with` block, and yield those that were asked for.
 
     Args:
         known: rows by their digest, which the same code has computed.
     """
-    used: dict[str, list] = {}
+    used: dict[str, list[Any]] = {}
     token = IN_USE.set((known, used))
     try:
         yield used

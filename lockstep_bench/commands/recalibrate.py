@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import print as show
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,7 @@ app = Door()
 SHOWN = ("nmll", "coverage_90", "ece")  # of the table; the CSV file has all scores
 
 
-@app.command()
+@app.command(epilog=examples("lockstep-bench recalibrate results", "lockstep-bench recalibrate results --csv"))
 def main(
     results: Annotated[Path, typer.Argument(help="Results folder with predictions, as run_all.py leaves it.")],
     csv: Annotated[Path | None, typer.Option(help="File for all scores, a row for each cell.")] = None,

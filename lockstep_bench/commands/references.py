@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.shared.door import Door
+from lockstep_bench.shared.door import Door, examples
 from lockstep_bench import datasets
 from lockstep_bench.shared.options import folder
 
@@ -13,7 +13,7 @@ app = Door()
 UNKNOWN = "not compared"
 
 
-@app.command()
+@app.command(epilog=examples("python -m datasets references", "python -m datasets references ref-gap-17"))
 def references(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Posteriors, as the list names them.")

@@ -118,12 +118,20 @@ def test_native_training_has_rounding_errors_like_torch(name, task):
 
 # Kinds of updates: sums over all weights, factorisations, random masks, a window of iterates; all by `pytest -m slow`.
 IN_BOTH_LAYOUTS = ("vifa", "slang", "inducing-ffg", "mc-dropout", "swag", "mfvi")
+# Known exceptions (docs/speed.md): GCC joins other products with their sums in one layout than in the other. Whether
+# this shows depends on the numbers and on the processor.
+JOINED_DIFFERENTLY = ("inducing-ffg", "online-sga-fa", "hmc-leapfrog", "mile", "smile")
+
+
+def in_both_layouts(name):
+    marks = [] if name in IN_BOTH_LAYOUTS else [pytest.mark.slow]
+    if name in JOINED_DIFFERENTLY:
+        marks.append(pytest.mark.xfail(reason="other products are joined with their sums in one of the layouts"))
+    return pytest.param(name, marks=marks)
 
 
 @pytest.mark.usefixtures("no_minimum")  # compiled as in a run: what the compiler joins is a part of the claim
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in IN_BOTH_LAYOUTS else pytest.mark.slow) for name in STACKABLE]
-)
+@pytest.mark.parametrize("name", [in_both_layouts(name) for name in STACKABLE])
 def test_native_bits_do_not_depend_on_memory_layout(name, monkeypatch):
     if not bits_are_those_of_any_layout():
         pytest.skip("with this compiler all stacks have one layout")

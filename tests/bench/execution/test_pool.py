@@ -77,7 +77,7 @@ class Unlucky:
 
     alive, ends = True, 0
 
-    def __init__(self, environment):
+    def __init__(self, environment, imported=()):
         self.environment = environment
 
     def call(self, function, *arguments, limit, **others):

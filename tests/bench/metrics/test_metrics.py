@@ -9,7 +9,7 @@ import torch
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.methods.maths.predictive import Classes, Normals
-from lockstep_bench.shared.columns import DECISIONS, METRICS, TABLES
+from lockstep_bench.shared.columns import LATER, METRICS, TABLES
 from lockstep_bench.shared.schema import (
     CLASSIFICATION,
     CONFIDENCE,
@@ -64,7 +64,7 @@ def test_each_predictive_type_gets_its_metrics_as_floats(case):
 
 def test_result_schema_lists_every_metric_once():
     of_images = (SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE)
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, *of_images, FIDELITY, DECISIONS)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, JOINT, *of_images, FIDELITY, LATER)
     assert list(METRICS) == [name for part in parts for name in part]
 
 

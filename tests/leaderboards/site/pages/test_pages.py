@@ -21,7 +21,7 @@ def test_each_suite_dataset_and_method_has_a_page(small_site):
     assert set(small_site) == {
         *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
         *("method-vifa.html", "method-mfvi.html", "method-map.html"),
-        *("data-audit.html", "power.html", "replications.html"),
+        *("compare.html", "data-audit.html", "power.html", "replications.html"),
     }
 
 

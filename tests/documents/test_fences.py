@@ -25,6 +25,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("name", STEPS)
+@pytest.mark.slow
 def test_steps_of_documents_run_in_order(name, tmp_path):
     (tmp_path / "run_all.py").symlink_to(ROOT / "run_all.py")
     environment = {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "BENCH_DATA_DIR": str(tmp_path / "nothing")}

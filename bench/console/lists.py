@@ -1,4 +1,4 @@
-"""What `run_all.py --list` prints: an index of the suites, and the presets and data sets of one suite."""
+"""Printed lists of `run_all.py --list`: an index of the suites, and the presets and data sets of one suite."""
 
 import difflib
 from pathlib import Path

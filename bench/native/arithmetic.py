@@ -13,7 +13,7 @@ OPERATION = re.compile(r" [-+*/&|] |\w_\(|select\(")
 
 
 class Work(NamedTuple):
-    """What one update of one replica computes.
+    """Amount of computing of one update of one replica.
 
     Attributes:
         operations: number of arithmetic operations. An addition, a product, a comparison, an exponential or a square

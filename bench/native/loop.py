@@ -115,7 +115,7 @@ class UpdateLoops:
 
     @property
     def work(self) -> Work:
-        """What an update of one replica computes."""
+        """Operations and moved bytes of an update of one replica."""
         return work_of(self._program)
 
     def loop(self, across: bool) -> Loop:

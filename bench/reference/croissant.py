@@ -9,25 +9,8 @@ import pyarrow.parquet as pq
 
 from lockstep_bench.bench.reference.kept import AGREEMENTS, KEPT, agreements, sha256_of
 from lockstep_bench.datasets.references.networks import TABLE
+from lockstep_bench.shared.croissant import CONFORMS, VOCABULARY
 
-CONFORMS = "http://mlcommons.org/croissant/1.0"
-CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    "dct": "http://purl.org/dc/terms/",
-    "conformsTo": "dct:conformsTo",
-    "column": "cr:column",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "recordSet": "cr:recordSet",
-    "source": "cr:source",
-}
 DESCRIPTION = (
     "Draws of the functions of Bayesian neural networks at 20 fixed inputs each: outputs in units of the standardised "
     "target, from 64 chains of Hamiltonian Monte Carlo. networks.toml defines each posterior by its data, network, "
@@ -56,7 +39,7 @@ def metadata(files: list[Path]) -> dict[str, Any]:
     from importlib.metadata import version
 
     return {
-        "@context": CONTEXT,
+        "@context": VOCABULARY,
         "@type": "sc:Dataset",
         "name": "network-posteriors",
         "description": DESCRIPTION,

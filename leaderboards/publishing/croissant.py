@@ -10,47 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from lockstep_bench.shared.columns import CELLS, METRICS
+from lockstep_bench.shared.croissant import CONFORMS, VOCABULARY
 from lockstep_bench.shared.schema import COSTS
 
 FILE = "croissant.json"
-VOCABULARY = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "sc": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 FILES = {
     "@type": "cr:FileSet",
     "@id": "cell-files",
@@ -91,7 +54,7 @@ def write_croissant(folder: Path, title: str, date: str, names: Sequence[str]) -
     described: dict[str, Any] = {
         "@context": VOCABULARY,
         "@type": "sc:Dataset",
-        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
+        "conformsTo": [CONFORMS, "http://mlcommons.org/croissant/RAI/1.0"],
         "name": "lockstep-bench-results",
         "description": f"Results of approximate-inference methods for neural networks: {title}.",
         "license": "https://opensource.org/license/mit",

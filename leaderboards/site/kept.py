@@ -1,4 +1,4 @@
-"""What a build of the pages keeps for the next build of the same site, in the user's cache folder.
+"""Rows of rankings and digests of pages that a build keeps for the next one of the same site, in the user's cache.
 
 - The rows of all rankings, by the digest of the results that they are computed from (`stats.remembered`).
 - For each data set, the digest of everything that its pages are made of, and the SHA-256 of these pages. A page that
@@ -42,7 +42,7 @@ LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "jinja2", "markupsafe")
 
 
 class Kept:
-    """What the last build of a site kept, and what this one will keep.
+    """Rows of rankings and digests of pages that the last build of a site kept, and those that this one will keep.
 
     Args:
         html: the folder of the site.

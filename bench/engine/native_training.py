@@ -22,7 +22,7 @@ from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.bench.native.costs import replicas_across
-from lockstep_bench.bench.native.libraries import bits_are_those_of_any_layout, lanes
+from lockstep_bench.bench.native.libraries import lanes
 from lockstep_bench.bench.native.loop import ExampleInputs, Replicas, UpdateLoops
 from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
@@ -120,9 +120,7 @@ class NativeTraining:
         self.loops, self._noise, self._dtype = loops, noise, stack.model.dtype
         self._n_replicas, n_replicas = len(leaves[0]), stack.n_different
         block, single = (sum(phase.steps(across) for phase in loops.values()) for across in (True, False))
-        n_across = n_replicas
-        if bits_are_those_of_any_layout():
-            n_across = replicas_across(n_replicas, lanes(), block, single)
+        n_across = replicas_across(n_replicas, lanes(), block, single)
         self._groups = []
         for across, part in ((True, slice(0, n_across)), (False, slice(n_across, n_replicas))):
             if part.stop > part.start:

@@ -38,7 +38,8 @@ def _operations(nest: Nest, statement: Statement) -> int:
         return 2 * rows * inner * columns + statement.factorises**3 // 3
     assert nest.domain is not None
     if isinstance(statement, Compute):
-        return prod(nest.domain) * len(OPERATION.findall(statement.expression))
+        fused = statement.expression.count("multiply_add(")  # two operations each
+        return prod(nest.domain) * (len(OPERATION.findall(statement.expression)) + 2 * fused)
     return prod(nest.domain) if isinstance(statement, Reduce) else 0
 
 

@@ -50,16 +50,6 @@ def lanes() -> int:
     return int(compiled(trial.SOURCE).width())
 
 
-@cache
-def bits_are_those_of_any_layout() -> bool:
-    """Return whether fits are bitwise equal in both memory layouts, which depends on the compiler.
-
-    Raises:
-        NoCompiler: if loops cannot be compiled.
-    """
-    return bool(compiled(trial.SOURCE).joins_alike())
-
-
 def _library(source: str) -> Path:
     key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
     try:

@@ -15,6 +15,7 @@ from lockstep_bench.bench.native.arithmetic import Work, work_of
 from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.bench.native.costs import steps
 from lockstep_bench.bench.native.delays import delay
+from lockstep_bench.bench.native.fusion import fuse
 from lockstep_bench.bench.native.lanes import Lanes, address, addresses, aligned
 from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.libraries import compiled, lanes
@@ -106,6 +107,7 @@ class UpdateLoops:
             module, examples, [*self._fixed, *data, self._index, self._noise, self._count, *self._state]
         )
         delay(self._program)
+        fuse(self._program)
         self._origins = bind(self._program, self._state)
         self._compiled: dict[bool, Loop | NoCompiler] = {}
 

@@ -63,6 +63,13 @@ def times(n: Literal, factor: float, value: str) -> str:
     return value if factor == 1 else f"{n(factor)} * {value}"
 
 
+def plus(n: Literal, start: str, factor: float, value: str) -> str:
+    """Return the expression of a sum, whose second term is a value times a number."""
+    if abs(factor) == 1:
+        return f"{start} {'+' if factor > 0 else '-'} {value}"
+    return f"multiply_add({n(factor)}, {value}, {start})"
+
+
 def power(n: Literal, base: str, exponent: float) -> str:
     """Return the expression of a power with a known exponent."""
     simple = {
@@ -81,8 +88,8 @@ def power(n: Literal, base: str, exponent: float) -> str:
 def lerp(n: Literal, start: str, end: str, weight: float) -> str:
     """Return the expression of torch's linear interpolation, which is exact at the nearer end."""
     if weight < 0.5:
-        return f"{start} + {n(weight)} * ({end} - {start})"
-    return f"{end} - ({end} - {start}) * {n(1 - weight)}"
+        return f"multiply_add({n(weight)}, {end} - {start}, {start})"
+    return f"multiply_add({n(weight - 1)}, {end} - {start}, {end})"
 
 
 def clamp(n: Literal, value: str, low: float | None, high: float | None) -> str:
@@ -120,12 +127,12 @@ ELEMENTWISE: dict[object, Callable[..., str]] = {
     aten.mul.Scalar: lambda n, a, b: f"{a} * {b}",
     aten.div.Tensor: lambda n, a, b: f"{a} / {b}",
     aten.div.Scalar: lambda n, a, b: f"{a} / {b}",
-    aten.add.Tensor: lambda n, a, b, alpha=1: f"{a} + {times(n, alpha, b)}",
-    aten.add.Scalar: lambda n, a, b, alpha=1: f"{a} + {times(n, alpha, b)}",
-    aten.sub.Tensor: lambda n, a, b, alpha=1: f"{a} - {times(n, alpha, b)}",
-    aten.sub.Scalar: lambda n, a, b, alpha=1: f"{a} - {times(n, alpha, b)}",
-    aten.rsub.Scalar: lambda n, a, b, alpha=1: f"{b} - {times(n, alpha, a)}",
-    aten.addcmul.default: lambda n, a, b, c, value=1: f"{a} + {times(n, value, b)} * {c}",
+    aten.add.Tensor: lambda n, a, b, alpha=1: plus(n, a, alpha, b),
+    aten.add.Scalar: lambda n, a, b, alpha=1: plus(n, a, alpha, b),
+    aten.sub.Tensor: lambda n, a, b, alpha=1: plus(n, a, -alpha, b),
+    aten.sub.Scalar: lambda n, a, b, alpha=1: plus(n, a, -alpha, b),
+    aten.rsub.Scalar: lambda n, a, b, alpha=1: plus(n, b, -alpha, a),
+    aten.addcmul.default: lambda n, a, b, c, value=1: f"multiply_add({times(n, value, b)}, {c}, {a})",
     aten.addcdiv.default: lambda n, a, b, c, value=1: f"{a} + {times(n, value, b)} / {c}",
     aten.lerp.Scalar: lambda n, a, b, weight: lerp(n, a, b, weight),
     aten.pow.Tensor_Scalar: lambda n, a, exponent: power(n, a, exponent),
@@ -139,8 +146,8 @@ ELEMENTWISE: dict[object, Callable[..., str]] = {
     aten.remainder.Tensor: lambda n, a, b: f"remainder_({a}, {b})",
     aten.relu.default: lambda n, a: f"relu_({a})",
     aten.softplus.default: lambda n, a, beta=1, threshold=20: f"softplus_({usual_softplus(a, beta, threshold)})",
-    aten.sigmoid_backward.default: lambda n, g, y: f"{g} * ({y} - {y} * {y})",
-    aten.tanh_backward.default: lambda n, g, y: f"{g} - {g} * {y} * {y}",
+    aten.sigmoid_backward.default: lambda n, g, y: f"{g} * multiply_add(-{y}, {y}, {y})",
+    aten.tanh_backward.default: lambda n, g, y: f"multiply_add(-{g} * {y}, {y}, {g})",
     aten.threshold_backward.default: lambda n, g, a, threshold: f"select({a} <= {n(threshold)}, {n(0)}, {g})",
     aten.softplus_backward.default: lambda n, g, a, beta, threshold: (
         f"select({usual_softplus(a, beta, threshold)} > {n(20)}, {g}, {g} * sigmoid_({a}))"

@@ -51,15 +51,6 @@ static void functions(F x, F y) {
 
 extern "C" int64_t width() { return W; }
 
-// Clang joins a product and a sum, or leaves them apart, by the code around them.
-extern "C" int64_t joins_alike() {
-#if defined(__clang__)
-    return 0;
-#else
-    return 1;
-#endif
-}
-
 extern "C" void trial() {
     FlushSubnormals flush;
     volatile int64_t three = 3;

@@ -49,10 +49,10 @@ constexpr float ROUNDER = 12582912.0f;  // 1.5 * 2^23
 INLINE F polynomial(F, float constant) { return splat(constant); }
 template <class... Lower> INLINE F horner(F, F sum) { return sum; }
 template <class... Lower> INLINE F horner(F x, F sum, float next, Lower... lower) {
-    return horner(x, sum * x + next, lower...);
+    return horner(x, multiply_add(sum, x, splat(next)), lower...);
 }
 template <class... Lower> INLINE F polynomial(F x, float highest, float next, Lower... lower) {
-    return horner(x, highest * x + next, lower...);
+    return horner(x, multiply_add(splat(highest), x, splat(next)), lower...);
 }
 
 // `mask ? yes : no`, which GCC computes lane by lane where a value needs more than one register.
@@ -73,12 +73,12 @@ struct Exponential {
     F less_one;
 };
 INLINE Exponential exponential(F x, F tail = -splat(0.0f)) {
-    F rounder = x * 1.44269504088896341f + ROUNDER;
+    F rounder = multiply_add(x, splat(1.44269504088896341f), splat(ROUNDER));
     F n = rounder - ROUNDER;
-    F r = (x - n * 0.693359375f) + n * 2.12194440e-4f + tail;
+    F r = multiply_add(n, splat(2.12194440e-4f), multiply_add(n, splat(-0.693359375f), x)) + tail;
     F p = polynomial(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
                      5.0000001201e-1f);
-    return {bits<I>(rounder) - bits<I>(splat(ROUNDER)), p * (r * r) + r};
+    return {bits<I>(rounder) - bits<I>(splat(ROUNDER)), multiply_add(p, r * r, r)};
 }
 INLINE F exp_of_sum(F x, F tail = -splat(0.0f)) {
     x = select(x < -104.0f, splat(-104.0f), x);
@@ -97,8 +97,8 @@ INLINE F log_of_normal(F x, I more_exponent = I{}) {
     F p = polynomial(m, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
                      -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f);
     F square = m * m;
-    F y = p * (m * square) + e * -2.12194440e-4f;
-    return (m + (y - 0.5f * square)) + e * 0.693359375f;
+    F y = multiply_add(p, m * square, e * -2.12194440e-4f);
+    return multiply_add(e, splat(0.693359375f), m + multiply_add(splat(-0.5f), square, y));
 }
 
 }  // namespace lanes
@@ -145,7 +145,7 @@ INLINE F expm1_(F x) {
     bounded = lanes::select(bounded > 89.0f, splat(89.0f), bounded);
     lanes::Exponential e = lanes::exponential(bounded);
     F half = lanes::power_of_two(e.exponent - 1);  // 2^128 alone would overflow
-    F result = (half * e.less_one + (half - 0.5f)) * 2.0f;
+    F result = multiply_add(half, e.less_one, half - 0.5f) * 2.0f;
     return lanes::select(x == 0.0f, x, result);  // keeps the sign of zero
 }
 
@@ -178,7 +178,7 @@ INLINE F tanh_(F x) {
     F size = abs_(x), square = x * x;
     F p = lanes::polynomial(square, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
                             -3.33332819422e-1f);
-    F near = p * (square * x) + x;
+    F near = multiply_add(p, square * x, x);
     F far = 1.0f - 2.0f / (exp_(size * 2.0f) + 1.0f);
     return lanes::with_sign_of(lanes::select(size < 0.625f, near, far), x);
 }
@@ -188,10 +188,9 @@ namespace lanes {
 // Sine and cosine of quarter * pi / 2 + t, |t| <= pi / 4.
 INLINE void sincos_of_parts(I quarter, F t, F &sine, F &cosine) {
     F square = t * t;
-    F s = polynomial(square, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f) * (square * t) + t;
-    F c = polynomial(square, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f) *
-              (square * square) +
-          (1.0f - 0.5f * square);
+    F s = multiply_add(polynomial(square, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f), square * t, t);
+    F c = multiply_add(polynomial(square, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f),
+                       square * square, multiply_add(splat(-0.5f), square, splat(1.0f)));
     I odd = -(quarter & 1);
     sine = bits<F>(bits<I>(select(odd, c, s)) ^ ((quarter & 2) << 30));
     cosine = bits<F>(bits<I>(select(odd, s, c)) ^ (((quarter + 1) & 2) << 30));
@@ -209,8 +208,8 @@ INLINE void sincos(F x, F &sine, F &cosine) {
 
 // Sine and cosine of 2 pi v, v in [-0.5, 0.5]. 2.0 ulp.
 INLINE void sincos_turns(F v, F &sine, F &cosine) {
-    F rounder = v * 4.0f + lanes::ROUNDER;
-    F rest = v - (rounder - lanes::ROUNDER) * 0.25f;  // exact, in [-1/8, 1/8]
+    F rounder = multiply_add(v, splat(4.0f), splat(lanes::ROUNDER));
+    F rest = multiply_add(rounder - lanes::ROUNDER, splat(-0.25f), v);  // exact, in [-1/8, 1/8]
     lanes::sincos_of_parts(bits<I>(rounder), rest * 6.28318530717958648f, sine, cosine);
 }
 
@@ -232,7 +231,7 @@ INLINE F erf_(F x) {
     F size = abs_(x), square = x * x;
     F p = lanes::polynomial(square, 8.316802996e-5f, -8.130020578e-4f, 5.199907348e-3f, -2.685894258e-2f,
                             1.128368750e-1f, -3.761263192e-1f, 1.283791661e-1f);
-    F near = p * x + x;
+    F near = multiply_add(p, x, x);
     F bounded = lanes::select(size > 4.0f, splat(4.0f), size);
     F log_complement = lanes::polynomial(bounded, 1.947776618e-4f, -3.031819593e-3f, 2.218138613e-2f, -1.038369089e-1f,
                                          -6.372904181e-1f, -1.127611160e+0f, -2.113130904e-4f);

@@ -108,7 +108,7 @@ static __attribute__((noinline)) void tile(V* __restrict c, const V* __restrict 
 #pragma GCC unroll 32
         for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 32
-            for (int j = 0; j < COLUMNS; j++) sum[i][j] += a[i * SAM] * b[j * SBN];
+            for (int j = 0; j < COLUMNS; j++) sum[i][j] = multiply_add(a[i * SAM], b[j * SBN], sum[i][j]);
     if (accumulate)
 #pragma GCC unroll 32
         for (int i = 0; i < ROWS; i++)
@@ -210,15 +210,15 @@ static void inverse_of_part(View<V, P> x, View<const V, P> a, View<V, P> u) {
         const V reciprocal = 1 / u[k * N + k];
         for (int i = k + 1; i < N; i++) {
             const V factor = u[i * N + k] * reciprocal;
-            for (int j = k + 1; j < N; j++) u[i * N + j] -= factor * u[k * N + j];
-            for (int j = 0; j < N; j++) x[i * N + j] -= factor * x[k * N + j];
+            for (int j = k + 1; j < N; j++) u[i * N + j] = multiply_add(-factor, u[k * N + j], u[i * N + j]);
+            for (int j = 0; j < N; j++) x[i * N + j] = multiply_add(-factor, x[k * N + j], x[i * N + j]);
         }
         u[k * N + k] = reciprocal;
     }
     for (int k = N - 1; k >= 0; k--) {
         for (int j = 0; j < N; j++) x[k * N + j] *= u[k * N + k];
         for (int i = 0; i < k; i++)
-            for (int j = 0; j < N; j++) x[i * N + j] -= u[i * N + k] * x[k * N + j];
+            for (int j = 0; j < N; j++) x[i * N + j] = multiply_add(-u[i * N + k], x[k * N + j], x[i * N + j]);
     }
 }
 
@@ -231,7 +231,7 @@ template <int N, class V, int P> static void cholesky_of_part(View<V, P> l, View
         l[k * N + k] = pivot;
         for (int i = k + 1; i < N; i++) l[i * N + k] *= reciprocal;
         for (int i = k + 1; i < N; i++)
-            for (int j = k + 1; j <= i; j++) l[i * N + j] -= l[i * N + k] * l[j * N + k];
+            for (int j = k + 1; j <= i; j++) l[i * N + j] = multiply_add(-l[i * N + k], l[j * N + k], l[i * N + j]);
     }
 }
 
@@ -248,7 +248,7 @@ static void solve_part(View<V, P> x, View<const V, P> a, View<const V, P> b) {
         }
         for (int i = FORWARD ? k + 1 : 0; i < (FORWARD ? N : k); i++) {
             const V factor = LEFT ? a[i * N + k] : a[k * N + i];
-            for (int m = 0; m < M; m++) x[i * SN + m * SM] -= factor * x[k * SN + m * SM];
+            for (int m = 0; m < M; m++) x[i * SN + m * SM] = multiply_add(-factor, x[k * SN + m * SM], x[i * SN + m * SM]);
         }
     }
 }
@@ -260,7 +260,7 @@ template <int M, int N, class V, int P> static void qr_of_part(View<V, P> q, Vie
         V largest{}, square{};
         for (int i = k; i < M; i++) largest = larger(magnitude(q[i * N + k]), largest);
         const V unit = largest > 1e-37f ? 1 / largest : V{};
-        for (int i = k + 1; i < M; i++) square += (q[i * N + k] * unit) * (q[i * N + k] * unit);
+        for (int i = k + 1; i < M; i++) square = multiply_add(q[i * N + k] * unit, q[i * N + k] * unit, square);
         const V first = q[k * N + k], scaled = first * unit;
         const V length = largest * root(square + scaled * scaled), reflected = first > 0 ? -length : length;
         const auto needed = square != 0;  // also where it is not a number
@@ -269,10 +269,10 @@ template <int M, int N, class V, int P> static void qr_of_part(View<V, P> q, Vie
         for (int i = k + 1; i < M; i++) q[i * N + k] *= divisor;
         for (int j = k + 1; j < N; j++) {
             V product = q[k * N + j];
-            for (int i = k + 1; i < M; i++) product += q[i * N + k] * q[i * N + j];
+            for (int i = k + 1; i < M; i++) product = multiply_add(q[i * N + k], q[i * N + j], product);
             product *= tau;
             q[k * N + j] -= product;
-            for (int i = k + 1; i < M; i++) q[i * N + j] -= q[i * N + k] * product;
+            for (int i = k + 1; i < M; i++) q[i * N + j] = multiply_add(-q[i * N + k], product, q[i * N + j]);
         }
         scale[k] = tau;
         for (int j = 0; j < N; j++) r[k * N + j] = j < k ? V{} : j == k ? (needed ? reflected : first) : q[k * N + j];
@@ -280,10 +280,10 @@ template <int M, int N, class V, int P> static void qr_of_part(View<V, P> q, Vie
     for (int k = N - 1; k >= 0; k--) {
         for (int j = k + 1; j < N; j++) {
             V product{};
-            for (int i = k + 1; i < M; i++) product += q[i * N + k] * q[i * N + j];
+            for (int i = k + 1; i < M; i++) product = multiply_add(q[i * N + k], q[i * N + j], product);
             product *= scale[k];
             q[k * N + j] = -product;
-            for (int i = k + 1; i < M; i++) q[i * N + j] -= q[i * N + k] * product;
+            for (int i = k + 1; i < M; i++) q[i * N + j] = multiply_add(-q[i * N + k], product, q[i * N + j]);
         }
         for (int i = k + 1; i < M; i++) q[i * N + k] *= -scale[k];
         q[k * N + k] = 1 - scale[k];
@@ -355,12 +355,12 @@ template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* d
     const E* before = u;  // the last reflection's v
     for (int m = N - 1; m >= 0; m--) {
         E* v = a + triangle(m);
-        for (int j = 0; j <= m; j++) v[j] -= before[m] * u[j] + u[m] * before[j];
+        for (int j = 0; j <= m; j++) v[j] = multiply_add(-before[m], u[j], multiply_add(-u[m], before[j], v[j]));
         diagonal[m] = v[m];
         if (m == 0) break;
         const E last = v[m - 1];
         E square{};
-        for (int j = 0; j < m - 1; j++) square += v[j] * v[j];
+        for (int j = 0; j < m - 1; j++) square = multiply_add(v[j], v[j], square);
         const auto needed = square > TINY_SQUARE;
         const E length = root(square + last * last), reflected = last > 0 ? -length : length;
         beside[m - 1] = needed ? reflected : last;
@@ -380,10 +380,10 @@ template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* d
 #pragma GCC unroll 4
                     for (int r = 0; r < ROWS; r++) {
                         E* entry = a + triangle(i + r) + j;
-                        const E value = *entry - b[r] * uj - c[r] * bj;
+                        const E value = multiply_add(-c[r], bj, multiply_add(-b[r], uj, *entry));
                         *entry = value;
-                        sum[r] += value * vj;
-                        total += value * d[r];
+                        sum[r] = multiply_add(value, vj, sum[r]);
+                        total = multiply_add(value, d[r], total);
                     }
                     product[j] = total;
                 }
@@ -391,18 +391,18 @@ template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* d
             for (int r = 0; r < rows; r++) {
                 E* row = a + triangle(i + r);
                 for (int j = i; j < i + r; j++) {
-                    row[j] -= before[i + r] * u[j] + u[i + r] * before[j];
-                    sum[r] += row[j] * v[j];
-                    product[j] += row[j] * v[i + r];
+                    row[j] = multiply_add(-before[i + r], u[j], multiply_add(-u[i + r], before[j], row[j]));
+                    sum[r] = multiply_add(row[j], v[j], sum[r]);
+                    product[j] = multiply_add(row[j], v[i + r], product[j]);
                 }
-                row[i + r] -= 2 * before[i + r] * u[i + r];
-                product[i + r] = sum[r] + row[i + r] * v[i + r];
+                row[i + r] = multiply_add(-2 * before[i + r], u[i + r], row[i + r]);
+                product[i + r] = multiply_add(row[i + r], v[i + r], sum[r]);
             }
         }
         E inner{};
-        for (int i = 0; i < m; i++) inner += product[i] * v[i];
+        for (int i = 0; i < m; i++) inner = multiply_add(product[i], v[i], inner);
         inner *= factor * 0.5;
-        for (int i = 0; i < m; i++) u[i] = factor * (product[i] - inner * v[i]);
+        for (int i = 0; i < m; i++) u[i] = factor * multiply_add(-inner, v[i], product[i]);
         before = v;
     }
 }
@@ -412,7 +412,7 @@ template <int N> static inline LongPart count_below(const E* diagonal, const E* 
     E before = constant<E>(1), now = diagonal[0] - x;
     LongPart changes = integer(now) < 0;
     for (int i = 1; i < N; i++) {
-        const E next = (diagonal[i] - x) * now - square[i - 1] * before;
+        const E next = multiply_add(diagonal[i] - x, now, -square[i - 1] * before);
         changes += (integer(next) ^ integer(now)) < 0;
         before = now;
         now = next;
@@ -453,11 +453,11 @@ static __attribute__((noinline)) void iterate(E* y, const E* diagonal, const E* 
         for (int i = 0; i < N - 1; i++) {
             const E upper = y[i], lower = y[i + 1];
             y[i] = swapped[i] ? lower : upper;
-            y[i + 1] = (swapped[i] ? upper : lower) - factor[i] * y[i];
+            y[i + 1] = multiply_add(-factor[i], y[i], swapped[i] ? upper : lower);
         }
         y[N - 1] *= pivot[N - 1];
         if (N > 1) y[N - 2] = (y[N - 2] - first[N - 2] * y[N - 1]) * pivot[N - 2];
-        for (int i = N - 3; i >= 0; i--) y[i] = (y[i] - first[i] * y[i + 1] - second[i] * y[i + 2]) * pivot[i];
+        for (int i = N - 3; i >= 0; i--) y[i] = multiply_add(-second[i], y[i + 2], multiply_add(-first[i], y[i + 1], y[i])) * pivot[i];
         E largest{}, square{};
         for (int i = 0; i < N; i++) largest = larger(magnitude(y[i]), largest);
         const E shrink = 1 / largest;
@@ -465,10 +465,10 @@ static __attribute__((noinline)) void iterate(E* y, const E* diagonal, const E* 
         for (int other = 0; other < 2 * n_others; other++) {  // twice, because the first time may leave little of y
             const E* z = others + other % n_others * N;
             E inner{};
-            for (int i = 0; i < N; i++) inner += y[i] * z[i];
-            for (int i = 0; i < N; i++) y[i] -= inner * z[i];
+            for (int i = 0; i < N; i++) inner = multiply_add(y[i], z[i], inner);
+            for (int i = 0; i < N; i++) y[i] = multiply_add(-inner, z[i], y[i]);
         }
-        for (int i = 0; i < N; i++) square += y[i] * y[i];
+        for (int i = 0; i < N; i++) square = multiply_add(y[i], y[i], square);
         const E unit = 1 / root(square);
         for (int i = 0; i < N; i++) y[i] *= unit;
     }
@@ -526,9 +526,9 @@ static __attribute__((noinline)) void eigenpairs_of_part(T* values, T* vectors, 
         for (int m = 2; m < N; m++) {
             const E* v = a + triangle(m);
             E inner{};
-            for (int i = 0; i < m; i++) inner += v[i] * vector[i];
+            for (int i = 0; i < m; i++) inner = multiply_add(v[i], vector[i], inner);
             inner *= scale[m];
-            for (int i = 0; i < m; i++) vector[i] -= inner * v[i];
+            for (int i = 0; i < m; i++) vector[i] = multiply_add(-inner, v[i], vector[i]);
         }
         for (int i = 0; i < N; i++)
             store_double(vectors, i * K + K - 1 - k, part, check == 0 ? vector[i] : check);

@@ -26,6 +26,8 @@ template <class V, class S> INLINE V load(const S *from) {
     return value;
 }
 
+template <class V, class S> INLINE V everywhere(S value) { return value - V{}; }
+
 // COUNT numbers, each `step` after the last; other lanes repeat the first.
 template <class V, int COUNT, class S> INLINE V strided(const S *from, int step) {
     V value;
@@ -201,7 +203,7 @@ static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict 
 #pragma GCC unroll 32
         for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8
-            for (int j = 0; j < REGS; j++) sum[i][j] += a[i * SAM] * right[j];
+            for (int j = 0; j < REGS; j++) sum[i][j] = multiply_add(everywhere<V>(a[i * SAM]), right[j], sum[i][j]);
     }
     if (start == ADD)
 #pragma GCC unroll 32
@@ -300,7 +302,7 @@ INLINE void row_products(S *c, const S *a, const S *b, Start begin) {
         V block[L];
         load_columns<V, COUNT>(block, a + k, SAM, columns);
 #pragma GCC unroll 16
-        for (int i = 0; i < columns; i++) sum += block[i] * b[(k + i) * SBK];
+        for (int i = 0; i < columns; i++) sum = multiply_add(block[i], everywhere<V>(b[(k + i) * SBK]), sum);
     };
     constexpr int WHOLE = K / L * L;
     for (int k = 0; k < WHOLE; k += L) add(k, L);

@@ -19,7 +19,6 @@ from lockstep_bench.bench.engine.replica import Fit
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_training import segments, train_stacked
 from lockstep_bench.bench.native import compiler
-from lockstep_bench.bench.native.libraries import bits_are_those_of_any_layout
 from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.map import MAP
@@ -118,23 +117,13 @@ def test_native_training_has_rounding_errors_like_torch(name, task):
 
 # Kinds of updates: sums over all weights, factorisations, random masks, a window of iterates; all by `pytest -m slow`.
 IN_BOTH_LAYOUTS = ("vifa", "slang", "inducing-ffg", "mc-dropout", "swag", "mfvi")
-# Known exceptions (docs/speed.md): GCC joins other products with their sums in one layout than in the other. Whether
-# this shows depends on the numbers and on the processor.
-JOINED_DIFFERENTLY = ("inducing-ffg", "online-sga-fa", "hmc-leapfrog", "mile", "smile")
 
 
-def in_both_layouts(name):
-    marks = [] if name in IN_BOTH_LAYOUTS else [pytest.mark.slow]
-    if name in JOINED_DIFFERENTLY:
-        marks.append(pytest.mark.xfail(reason="other products are joined with their sums in one of the layouts"))
-    return pytest.param(name, marks=marks)
-
-
-@pytest.mark.usefixtures("no_minimum")  # compiled as in a run: what the compiler joins is a part of the claim
-@pytest.mark.parametrize("name", [in_both_layouts(name) for name in STACKABLE])
+@pytest.mark.usefixtures("no_minimum")  # compiled as in a run: how the compiler treats products is a part of the claim
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in IN_BOTH_LAYOUTS else [pytest.mark.slow]) for name in STACKABLE]
+)
 def test_native_bits_do_not_depend_on_memory_layout(name, monkeypatch):
-    if not bits_are_those_of_any_layout():
-        pytest.skip("with this compiler all stacks have one layout")
     method, task = methods.get(name), next(usable(name))
     stacks = []
     for share in (0.0, 0.4, 1.0):  # of the replicas that share their lanes with others

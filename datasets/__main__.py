@@ -14,6 +14,7 @@ from lockstep_bench.shared.door import Door, examples
 from lockstep_bench import datasets
 from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from lockstep_bench.datasets.images.weights import WEIGHTS
+from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.options import folder
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def new(
         typer.echo(f"Note: {warning}", err=True)
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"\nNext: pip install -e {place}\n      python run_all.py --suite own --datasets {name}")
+    typer.echo(as_called(f"\nNext: pip install -e {place}\n      python run_all.py --suite own --datasets {name}"))
 
 
 def _auditable(data_dir: Path | None) -> tuple[str, ...]:

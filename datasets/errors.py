@@ -3,6 +3,8 @@
 import difflib
 from typing import TYPE_CHECKING, Literal
 
+from lockstep_bench.shared.called import as_called
+
 if TYPE_CHECKING:
     from lockstep_bench.datasets.records import File
 
@@ -17,7 +19,8 @@ class UnknownDataset(LookupError):
     def __str__(self) -> str:
         near = _nearest(self.name.lower(), self.known)
         hint = f"; did you mean {near!r}?" if near else "."
-        return f"dataset {self.name!r} is unknown{hint} `python -m datasets list` shows all {len(self.known)}"
+        said = f"dataset {self.name!r} is unknown{hint} `python -m datasets list` shows all {len(self.known)}"
+        return as_called(said)
 
 
 class Unavailable(Exception):

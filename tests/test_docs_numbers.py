@@ -22,9 +22,13 @@ from documents.references import Numbers, kind, numbers, pairs, repeated, writte
 from documents.tables import problems_with_table
 from documents.texts import Block, blocks
 
+from lockstep_bench import methods
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
+from lockstep_bench.leaderboards.stats.ranking import rank
+from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+from lockstep_bench.leaderboards.tables.ranking_numbers import difference, interval
 from lockstep_bench.shared.papers.entries import entries
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,6 +149,29 @@ def test_replications_named_in_documents_exist(path):
 @cache
 def replicated() -> list[Replication]:
     return replications(read_results(ROWS).cells, read_published(), entries())
+
+
+def test_readme_table_equals_the_rankings():
+    board = with_labelled_presets(kept()[lambda rows: rows["suite"].eq("uci")])
+    (shown,) = [block.rows for block in blocks(ROOT / "README.md") if block.rows]
+    assert len(shown) == 1 + 8
+    for column, metric in enumerate(("nmll", "nmll_dyadic", "rmse")):
+        ranking = rank(board, "uci", "tuned-modified@e2ad98c1", metric)
+        ranked = {row.method: row for row in ranking.rows}
+        assert set(ranked) == {row[0].strip("`") for row in shown[1:]}
+        for name, *cells in shown[1:]:
+            row, unit = ranked[name.strip("`")], ranking.unit
+            words = f"{difference(row, unit)} ({interval(row, unit)})" if row.method != ranking.reference else "0"
+            leads = row.verdict in ("best", "could be best")
+            assert cells[column] == (f"**{words}**" if leads else words), (name, metric)
+
+
+def test_readme_has_at_most_700_words():
+    assert len((ROOT / "README.md").read_text().split()) <= 700
+
+
+def test_readme_states_the_number_of_methods():
+    assert f"compares {len(methods.names())} methods" in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_counts_of_judged_claims_in_documents_are_correct():

@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from lockstep_bench.shared.door import as_called
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.datasets.own.overview import overview
+from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.texts import visible, with_short_words
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.texts import visible, with_short_words
 
 if TYPE_CHECKING:
@@ -99,5 +100,5 @@ def require_results(folder: Path) -> None:
 
 def stop(sentence: str) -> NoReturn:
     """Print a sentence on standard error and exit with code 2; very long values in it are shortened."""
-    typer.echo(visible(with_short_words(sentence)), err=True)
+    typer.echo(visible(with_short_words(as_called(sentence))), err=True)
     raise typer.Exit(2)

@@ -60,7 +60,7 @@ def rank(
 
     A sentence is followed by six columns: mean rank over data sets, ranks that the results leave open, difference to
     the reference with its 95 % interval, and verdict. Verdicts: best (all others are worse), could be best (better than
-    some, worse than none), worse (than some other), undecided (neither), failed (no value on some split).
+    some, worse than no method), worse (than another), undecided (neither), failed (no value on some split).
     docs/statistics.md says how they are found.
     """
     from lockstep_bench.leaderboards.metrics import MEASURED

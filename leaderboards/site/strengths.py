@@ -74,10 +74,12 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
         worse = sorted(dataset for dataset, row in places.items() if row.verdict == "worse")
         if best:
             where = _named(best, standing.n_datasets)
-            sentences.strengths.append(f"Better by {title} than some other method, and worse than none, on {where}.")
+            sentences.strengths.append(
+                f"Significantly better by {title} than another method, and worse than no method, on {where}."
+            )
         if worse:
             where = _named(worse, standing.n_datasets)
-            sentences.weaknesses.append(f"Significantly worse by {title} than some other method on {where}.")
+            sentences.weaknesses.append(f"Significantly worse by {title} than another method on {where}.")
 
 
 def _relative_to_reference(sentences: Measured, method: str, standings: Standings, title: str) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from lockstep_bench.shared.door import Door, examples
 from lockstep_bench import methods
+from lockstep_bench.shared.called import as_called
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -144,7 +145,7 @@ def new(
         raise typer.BadParameter(str(error)) from None
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"\nNext: pip install -e {folder}\n      python -m methods check {name}")
+    typer.echo(as_called(f"\nNext: pip install -e {folder}\n      python -m methods check {name}"))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import inspect
 import io
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from lockstep_bench.shared import limits
@@ -18,20 +17,9 @@ sys.excepthook = limits.say  # a door imports this module first: what it imports
 
 import typer  # noqa: E402
 
+from lockstep_bench.shared.called import as_called  # noqa: E402
+
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-# How commands are written where the package's own command was called; `python` is another one there.
-COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
-    f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
-}
-
-
-def as_called(text: str) -> str:
-    """Return a text in which commands of this project are written the way this program was called."""
-    if Path(sys.argv[0]).stem == "lockstep-bench":
-        for before, after in COMMANDS.items():
-            text = text.replace(before, after)
-    return text
 
 
 def examples(*commands: str) -> str:

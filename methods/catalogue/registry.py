@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from lockstep_bench.methods.catalogue import options
 from lockstep_bench.methods.catalogue.options import InvalidOption
 from lockstep_bench.methods.catalogue.rows import families, rows
+from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.method_names import registered
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class UnknownMethod(LookupError):
         candidates = (*names(), *(f"{ENSEMBLE}{member}" for member in names()))
         near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        return f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}"
+        return as_called(f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}")
 
 
 class BrokenMethod(ImportError):

@@ -112,7 +112,7 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
             [
                 f"Mean rank by {lead.title} over the data sets (1 is best), with the ranks that the results leave "
                 "open, at 95 % for all methods together. Coloured: the best, or could be the best (significantly "
-                f"better than some other method, and worse than none).{changes}",
+                f"better than another method, and worse than no method).{changes}",
                 *ranking.notes,
             ]
         ),

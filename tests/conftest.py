@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from results_of_cells import result_of  # noqa: F401 (a fixture)
+from this_process import jobs_run_here  # noqa: F401 (a fixture)
 
 from lockstep_bench.methods.catalogue import registry
 

@@ -1,7 +1,6 @@
 """A user's own table, from one command to a page."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd

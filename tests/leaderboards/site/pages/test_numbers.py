@@ -196,6 +196,11 @@ def test_page_explains_missing_figures(several):
     assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
 
 
+def test_coverage_of_methods_without_a_rank_has_no_figure(several):
+    assert "mean over data sets: vifa 90 %" not in several.html["suite-uci.html"]
+    assert any(link.startswith("dataset-kin8nm.html") for link in several["suite-uci.html"].links)
+
+
 def test_methods_failing_conformance_checks_are_marked(built):
     outcomes = {"passes": "passed", "fails": "failed", "unknown": "not checked", "vifa": None}
     site = built(*({"method": name, "nmll": 1.0, "checked": outcome} for name, outcome in outcomes.items()))

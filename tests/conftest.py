@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from results_of_cells import result_of  # noqa: F401 (a fixture)
+from this_process import jobs_run_here  # noqa: F401 (a fixture)
 
 from lockstep_bench.methods.catalogue import registry
 
@@ -71,6 +72,18 @@ INTEGRATION = (
 # Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
 RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.py", "test_run_all.py")
 
+# Folders and files, by the start of their path, whose tests share what takes seconds to make: compiled functions, kept
+# rows, a site, a browser. One process of pytest-xdist runs all tests of a line, and makes it once.
+TOGETHER = (
+    ("bench/native/test_elementary.py", "bench/native/test_random.py"),
+    ("bench/native/test_linalg.py",),
+    ("bench/native/test_operators.py",),
+    ("leaderboards/browser",),
+    ("leaderboards/site/pages",),
+    ("lockstep_bench/test_one_name.py",),
+    ("test_docs_numbers.py", "leaderboards/replications/test_kept_entries.py"),
+)
+
 # Unit tests of what only one system has: counters of memory below /proc, and limits that only Linux enforces.
 LINUX = ("bench/environment/test_memory.py", "lockstep_bench/shared/test_limits.py")
 # Unit tests of what Windows lacks: links and pipes between files, permissions, compilers called as on Unix.
@@ -91,7 +104,12 @@ POSIX = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled training loops from session to session, where all processes of the tests find them."""
+    """Keep compiled training loops from session to session, where all processes of the tests find them.
+
+    Processes that start from here, those of pytest-xdist among them, get one thread each for NumPy's linear algebra,
+    too. With more of them than cores, its threads would take most of their time to wait for each other.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("BENCH_NATIVE_CACHE", str(config.rootpath / ".pytest_cache" / "native"))
     os.environ.setdefault("BENCH_ROWS_CACHE", str(config.rootpath / ".pytest_cache" / "rows"))
     os.environ.setdefault("BENCH_CODE_CACHE", str(config.rootpath / ".pytest_cache" / "code"))
@@ -102,10 +120,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their folder, and put the long ones first, so that no process is left alone with one at the end."""
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
+        for starts in filter(path.startswith, TOGETHER):
+            item.add_marker(pytest.mark.xdist_group(starts[0]))
         if path.startswith(INTEGRATION):
             item.add_marker(pytest.mark.integration)
         if path.startswith(RETRIED):

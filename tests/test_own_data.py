@@ -1,10 +1,6 @@
-"""A user's own table, from one command to a page, in real processes."""
+"""A user's own table, from one command to a page."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,21 +10,7 @@ from typer.testing import CliRunner
 from lockstep_bench import datasets, leaderboards
 from lockstep_bench.run import app
 
-ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--workers", "2", "--out", "r")
-
-
-@pytest.fixture
-def run(tmp_path):
-    """`run(*arguments)`: run the command in an empty folder, without the project's data."""
-    environment = os.environ | {"BENCH_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "300"}
-    environment.pop("BENCH_OWN_TABLES", None)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, str(ROOT / "run_all.py"), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-
-    return run
 
 
 @pytest.fixture
@@ -36,6 +18,7 @@ def invoke(tmp_path, monkeypatch):
     """Run a command in this process, which has imported everything; the table is forgotten after each command."""
     monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.delenv("BENCH_OWN_TABLES", raising=False)
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments: str):
@@ -56,7 +39,7 @@ def houses(tmp_path) -> pd.DataFrame:
     return frame
 
 
-def test_csv_run_can_be_resumed_only_with_same_table(run, invoke, houses, tmp_path, monkeypatch):
+def test_csv_run_can_be_resumed_only_with_same_table(invoke, jobs_run_here, houses, tmp_path, monkeypatch):
     asked = ("--csv", "houses.csv", "--target", "price", "--methods", "map,constant", *TINY)
     refused = invoke(*asked)
     assert (refused.exit_code, (tmp_path / "r").exists()) == (2, False)
@@ -69,8 +52,8 @@ def test_csv_run_can_be_resumed_only_with_same_table(run, invoke, houses, tmp_pa
     assert planned.exit_code == 0, planned.stderr
     assert not (tmp_path / "r").exists()
 
-    first = run(*asked, "--impute", "median")
-    assert first.returncode == 0, first.stderr
+    first = invoke(*asked, "--impute", "median")
+    assert first.exit_code == 0, first.stderr
     rows = pd.read_parquet(tmp_path / "r" / "cells")
     assert rows["status"].tolist() == ["ok"] * 4
     assert set(rows["dataset"]) == {"houses"}
@@ -97,6 +80,7 @@ def test_csv_run_can_be_resumed_only_with_same_table(run, invoke, houses, tmp_pa
 
 
 def test_csv_reading_options_reach_workers_and_pages(invoke, tmp_path):
+    """Its worker is a process, to which the table has to be passed on."""
     rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
     (tmp_path / "bare.csv").write_text("\n".join(rows))
     options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")

@@ -59,9 +59,7 @@ class ReplicationRows:
     """
 
     def __init__(self, cells: pd.DataFrame, entry: Entry):
-        latest = cells.groupby([*CELL, "protocol_hash"])["finished_at"].transform("max")
-        newest = latest.groupby([cells[name] for name in CELL]).transform("max")
-        self.cells = cells[latest == newest]
+        self.cells = _of_latest_protocol(cells)
         self.n_earlier = len(cells) - len(self.cells)
         self._planned = _planned_splits(entry)
 
@@ -69,7 +67,7 @@ class ReplicationRows:
     def _parts(self) -> dict[tuple[str, str], dict[str, list[dict[str, Any]]]]:
         """Rows as dictionaries, with the keys of their diagnostics, by (data set, method) and suite."""
         parts: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
-        if self.cells.empty:  # of most entries, and a frame without rows is as slow as one with a thousand
+        if self.cells.empty:
             return parts
         for cell in cast("list[dict[str, Any]]", self.cells.to_dict("records")):  # names of columns are texts
             by_suite = parts.setdefault((cell["dataset"], canonical(cell["method"])), {})
@@ -127,7 +125,7 @@ class ReplicationRows:
 
     @cached_property
     def _ratios(self) -> dict[str, float]:
-        return ratios(self.cells)
+        return {} if self.cells.empty else ratios(self.cells)
 
     @property
     def planned(self) -> list[tuple[str, str]]:
@@ -139,6 +137,15 @@ class ReplicationRows:
         parts = {(dataset, method): self.part("", dataset, method) for dataset, method in self._planned}
         missing = {where: part.in_words if part else "not run" for where, part in parts.items()}
         return [Gap(*where, words) for where, words in missing.items() if words]
+
+
+def _of_latest_protocol(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the protocol that was run last, for each method and data set."""
+    if cells.empty:  # of most entries, and grouping a frame without rows takes as long as one with a thousand
+        return cells
+    latest = cells.groupby([*CELL, "protocol_hash"])["finished_at"].transform("max")
+    newest = latest.groupby([cells[name] for name in CELL]).transform("max")
+    return cells[latest == newest]
 
 
 def _planned_splits(entry: Entry) -> dict[tuple[str, str], int]:

@@ -32,8 +32,10 @@ def rows(monkeypatch):
     ]
     monkeypatch.setattr(tables, "kept", lambda: pd.DataFrame(records))
     tables._board.cache_clear()
+    tables._ratios.cache_clear()
     yield
     tables._board.cache_clear()
+    tables._ratios.cache_clear()
 
 
 def problems(*body: list[str], options: str = "", wanted=WANTED, heading=HEADING) -> list[str]:

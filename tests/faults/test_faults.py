@@ -173,9 +173,11 @@ def test_first_ctrl_c_finishes_running_cells_second_drops_them(start, tmp_path):
     assert not alive(started)
 
 
-def test_unimportable_method_is_listed_in_one_line(run, tmp_path):
-    done = run("--methods", "map,no-such", "--splits", "0", "--out", "r")
-    assert done.returncode == 2
+@pytest.mark.usefixtures("environment", "jobs_run_here")
+def test_unimportable_method_is_listed_in_one_line(invoke_in, tmp_path):
+    done = invoke_in(tmp_path, "--methods", "map,no-such", "--splits", "0", "--out", "r")
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
     assert "ModuleNotFoundError: No module named 'faulty_and_gone'" in done.stderr
     assert "Traceback" not in done.stderr
 

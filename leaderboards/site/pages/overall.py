@@ -126,6 +126,8 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot
     by_dataset = covered.groupby(["method", "metric", "dataset"])["value"].mean()
     shares = by_dataset.groupby(["method", "metric"]).mean().unstack("metric")  # noqa: PD010 - the index is unique
     shares = shares.reindex([name for name in standings.by_method if name in shares.index])
+    if shares.empty:
+        return ""  # the ranked methods have none
     shares = shares.rename(columns={name: level for level, name in COVERAGE.items()}).reindex(columns=list(COVERAGE))
     spoken = ", ".join(f"{visible(name)} {100 * share:.0f} %" for name, share in shares[90].dropna().items())
     return Plot(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from rich.console import Console
+from this_process import ThisProcess
 
 from lockstep_bench.bench.console import live_page
 
@@ -95,6 +96,7 @@ def test_no_page_process_starts_within_the_last_minute(tmp_path, console, monkey
 
 
 def test_pages_begin_when_a_cell_takes_longer_than_expected(tmp_path, console, monkeypatch):
+    monkeypatch.setattr(live_page, "Supervised", ThisProcess)
     monkeypatch.setattr(live_page, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(live_page, "WORTHWHILE_SECONDS", 0.3)
     page, weights = tmp_path / "index.html", {"first": 1.0, "second": 1.0}
@@ -104,7 +106,8 @@ def test_pages_begin_when_a_cell_takes_longer_than_expected(tmp_path, console, m
 
 
 @pytest.mark.parametrize("broken", ["prepare", "build"])
-def test_failure_to_build_a_page_is_printed_once(tmp_path, console, broken):
+def test_failure_to_build_a_page_is_printed_once(tmp_path, console, monkeypatch, broken):
+    monkeypatch.setattr(live_page, "Supervised", ThisProcess)
     store = Store()
     prepared = fail if broken == "prepare" else prepare
     page = tmp_path / "no" / "index.html"

@@ -86,7 +86,7 @@ def test_closed_form_moments_agree_with_sample_moments(tmp_path, monkeypatch):
 
 
 def test_logistic_regression_is_compared_with_the_grid_posterior(tmp_path):
-    (outcome,) = outcomes(tmp_path, "synthetic-logistic-2d", "laplace-full", epochs=300)
+    (outcome,) = outcomes(tmp_path, "synthetic-logistic-2d", "laplace-full", epochs=100)
     assert outcome.row["status"] == "ok", outcome.row["error"]
     assert json.loads(outcome.row["reference"]) == {"kind": "grid"}
     assert 0 <= outcome.row["total_variation"] <= 1

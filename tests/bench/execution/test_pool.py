@@ -139,7 +139,7 @@ def test_job_returning_wrong_cells_fails(monkeypatch, job, pool, outcome):
 
 
 def test_job_returning_the_previous_jobs_results_fails(monkeypatch, job, pool):
-    before = run_on_worker(job("kill", 0), ALONE, pool=pool)
+    before = [result_of_lost_process(cell, "cpu", Outcome(status="failed"), 1.0) for cell in job("kill", 0).cells]
     monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(before), "cpu"))
     (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
     assert (result.cell.method, result.status) == ("map", "failed")

@@ -142,6 +142,15 @@ def probes(library_of):
     return library_of(PROBES)
 
 
+@pytest.fixture
+def fast_compiler(monkeypatch):
+    """Loops compile in a third of the time, and run slower."""
+    monkeypatch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
+    compiler.target.cache_clear()
+    yield
+    compiler.target.cache_clear()
+
+
 @dataclass(frozen=True)
 class Update:
     """A function of the tensors of one replica, compiled to a native loop.

@@ -59,6 +59,7 @@ def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch)
     assert all(map(torch.equal, ours, others))
 
 
+@pytest.mark.usefixtures("fast_compiler")  # sizes are written in the source
 @pytest.mark.parametrize(
     ("name", "loop_number", "row"),
     [

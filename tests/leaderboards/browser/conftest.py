@@ -18,8 +18,10 @@ from playwright.sync_api import Error, sync_playwright
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
+from lockstep_bench.leaderboards.site import content
 from lockstep_bench.leaderboards.site.serving import server
 from lockstep_bench.shared.columns import CELLS
+from lockstep_bench.shared.papers.entries import Entry, entries
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -44,12 +46,18 @@ def browser(skip_unless_required):
         browser.close()
 
 
+def entries_of_a_paper() -> list[Entry]:
+    """Return the tables and figures of the VIFA paper, and the entries whose results they are compared with."""
+    results = {entry.rows for entry in entries() if entry.name.startswith("vifa-")}
+    return [entry for entry in entries() if entry.name.startswith("vifa-") or entry.name in results]
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, row):
     """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third.
 
     On three more data sets there is a little, so that the first page has its picture. Some rows were run for a table of
-    a paper.
+    a paper, whose tables and figures are the only ones on the page of replications.
     """
     rows, random = [], np.random.default_rng(1)
     for split in range(8):
@@ -81,13 +89,18 @@ def site(tmp_path_factory, row):
     out = tmp_path_factory.mktemp("run")
     (out / "cells").mkdir()
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
-    publish_to_folder(read_results(out), out / "site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content, "entries", entries_of_a_paper)
+        publish_to_folder(read_results(out), out / "site")
     return out / "site"
 
 
-@pytest.fixture(params=["file", "serve"])
+@pytest.fixture(params=["file", pytest.param("serve", marks=pytest.mark.slow)])
 def base(request, site):
-    """URL of the site's folder, with the last slash: once as files, once as `serve` shows it."""
+    """URL of the site's folder, with the last slash: as files, and in the slow tests as `serve` shows it, too.
+
+    Tests of what depends on the address (links, downloads, what the browser stores) are for both.
+    """
     if request.param == "file":
         yield f"{site.as_uri()}/"
         return

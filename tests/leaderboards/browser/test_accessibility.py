@@ -11,6 +11,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
 from lockstep_bench.shared.columns import CELLS
 
+FURTHER = ["factors", "equal-seconds", "faithfulness", "data-audit", "dataset-energy", "replications"]
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
@@ -26,7 +27,7 @@ def test_pages_pass_axe_accessibility_checks(visit, kind, width):
 
 @pytest.fixture(scope="module")
 def further_site(tmp_path_factory, row):
-    """The folder of a site with the pages that are tables and figures alone."""
+    """The folder of a site with the pages that are tables and figures alone, and with all tables of papers."""
     rows = []
     for place, method in enumerate(("map", "vifa", "swag", "mfvi")):
         for dataset in ("energy", "wine", "yacht"):
@@ -49,7 +50,7 @@ def further_site(tmp_path_factory, row):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["factors", "equal-seconds", "faithfulness", "data-audit", "dataset-energy"])
+@pytest.mark.parametrize("name", FURTHER)
 def test_pages_of_several_presets_pass_axe_checks(browser, further_site, name, width):
     context = browser.new_context(viewport=WIDTHS[width], color_scheme="light")
     page = context.new_page()

@@ -9,6 +9,8 @@ ENERGY, SUITE = "dataset-energy.html", "suite-uci.html"
 EVIL = "<script>window.hacked=1</script>"
 RUN = ["vifa", "mfvi", "map", "evil"]
 
+as_files_and_served = pytest.mark.parametrize("base", ["file", "serve"], indirect=True)
+
 
 def methods(page):
     """The methods that were run and show in the first table, from top to bottom; the hostile one goes by "evil"."""
@@ -27,6 +29,7 @@ def heading(page, metric):
     return table(page).locator(f"th[data-metric={metric}]")
 
 
+@as_files_and_served
 def test_clicking_a_heading_sorts_and_updates_the_url(visit):
     page = visit(ENERGY)
     heading(page, "nmll").get_by_role("button").click()
@@ -48,6 +51,7 @@ def test_clicking_a_heading_sorts_and_updates_the_url(visit):
     assert methods(other) == RUN
 
 
+@as_files_and_served
 def test_filters_hide_rows_and_update_the_url(visit):
     page = visit(ENERGY)
     everything = methods(page)
@@ -147,6 +151,7 @@ def brightness(page):
     )
 
 
+@as_files_and_served
 @pytest.mark.parametrize(("system", "other"), [("dark", "light"), ("light", "dark")])
 def test_theme_follows_the_system_until_chosen(visit, system, other):
     page = visit(color_scheme=system)
@@ -245,6 +250,7 @@ def test_only_overflowing_tables_have_a_scroll_hint(visit):
     assert wide.evaluate(told) == "none"
 
 
+@as_files_and_served
 def test_every_page_loads_and_every_link_resolves(visit, site):
     page = visit()
     ids, links = {}, []
@@ -263,6 +269,7 @@ def test_every_page_loads_and_every_link_resolves(visit, site):
     assert broken == set()
 
 
+@as_files_and_served
 def test_published_results_can_be_downloaded_from_the_site(visit, site):
     page = visit()
     with page.expect_download() as waiting:

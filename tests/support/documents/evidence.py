@@ -63,13 +63,19 @@ def of_preset(rows: pd.DataFrame, preset: str) -> pd.DataFrame:
     return rows[(rows["preset"] == name) & rows["protocol_hash"].str.startswith(protocol)]
 
 
+def finished(numbers: Numbers, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the finished rows of the suite and preset that a comment names, with the columns that its values need."""
+    suite, preset = numbers.where
+    rows = rows[[name for name in (*KEYS, "status", numbers.metric) if name in rows]]
+    return of_preset(rows[(rows["suite"] == suite) & (rows["status"] == "ok")], preset)
+
+
 def problems_with(item: Item, numbers: Numbers, rows: pd.DataFrame) -> list[str]:
     """Return sentences on what is wrong with a value that a comment of the kind `rows` names; none if it is right."""
     suite, preset = numbers.where
     if numbers.metric not in rows:
         return [f"there is no metric {numbers.metric!r}"]
-    board = rows[[*KEYS, "status", numbers.metric]]
-    board = of_preset(board[(board["suite"] == suite) & (board["status"] == "ok")], preset)
+    board = finished(numbers, rows)
     board = board[board["dataset"].isin([name for name in set(board["dataset"]) if fnmatchcase(name, item.dataset)])]
     try:
         exact = _values(board, item.method, numbers.metric, numbers.statistic)

@@ -26,7 +26,8 @@ def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFram
     if kind(comment) == "rows":
         wanted = numbers(comment)
         if wanted.items:
-            return pd.concat([_of_item(item, wanted, rows) for item in wanted.items])
+            board = _board(*wanted.where, rows)
+            return pd.concat([_of_item(item, board) for item in wanted.items])
         table = block if block.rows or after is None else after
         return _of_table(table.rows, wanted, comment, rows)
     if kind(comment) == "replication":
@@ -55,10 +56,9 @@ def _named(rows: pd.DataFrame) -> list[str]:
     return sorted({" ".join(cell) for cell in rows[["suite", "preset", "dataset", "method"]].to_numpy()})
 
 
-def _of_item(item: Item, wanted: Numbers, rows: pd.DataFrame) -> pd.DataFrame:
+def _of_item(item: Item, board: pd.DataFrame) -> pd.DataFrame:
     names = re.sub(r" [-/] ", "+", item.method)
     wanted_names, _, without = names.partition(" but ")
-    board = _board(*wanted.where, rows)
     chosen = board["method"].map(lambda name: matches(name, wanted_names) and not matches(name, without)).astype(bool)
     return board[chosen & board["dataset"].map(lambda name: fnmatchcase(name, item.dataset)).astype(bool)]
 

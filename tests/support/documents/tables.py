@@ -65,6 +65,11 @@ def _board(suite: str, preset: str) -> pd.DataFrame:
     return of_preset(rows[(rows["suite"] == suite) & (rows["status"] == "ok")], preset)
 
 
+@cache
+def _ratios(suite: str, preset: str) -> dict[str, float]:
+    return ratios(_board(suite, preset))
+
+
 def _has(suite: str, preset: str, dataset: str, method: str) -> bool:
     board = _board(suite, preset)
     return bool(((board["dataset"] == dataset) & (board["method"] == method)).any())
@@ -75,11 +80,11 @@ def _problems_with_cell(
 ) -> list[str]:
     def values(preset: str) -> pd.Series:
         board = _board(suite, preset)
-        board = board[(board["dataset"] == dataset) & (board["method"] == method)]
-        return board.set_index("split")[metric].dropna()
+        chosen = (board["dataset"] == dataset) & (board["method"] == method)
+        return board.loc[chosen, ["split", metric]].set_index("split")[metric].dropna()
 
     exact = values(preset)
-    ratio = ratios(_board(suite, preset)).get(dataset, nan)
+    ratio = _ratios(suite, preset).get(dataset, nan)
     wanted = [exact.median()] if median else [exact.mean(), corrected_mean(exact.to_numpy(), ratio).stderr]
     if over:
         wanted.append((values(over) - exact).mean())

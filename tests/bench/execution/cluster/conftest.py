@@ -150,7 +150,7 @@ class Machines:
 
 @pytest.fixture
 def invoke(machines, monkeypatch):
-    """Results of the same run without a cluster, in this process, which has imported everything already."""
+    """Runs the command in this process, which has imported everything already, with or without a cluster."""
     for name in ("BENCH_DATA_DIR", "HTTPS_PROXY"):
         monkeypatch.setenv(name, machines.environment[name])
     monkeypatch.syspath_prepend(machines.folder / "site")

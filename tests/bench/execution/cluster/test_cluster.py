@@ -54,11 +54,11 @@ def team(client, todo: list[Job]) -> DaskBackend:
     return DaskBackend(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
 
 
-def test_two_cluster_workers_give_the_local_results(machines, invoke, tmp_path):
+def test_two_cluster_workers_give_the_local_results(machines, invoke, jobs_run_here, tmp_path):
     cluster = machines.cluster_of(2)
     workers = cluster.workers
-    there = machines.run("--out", tmp_path / "there", "--cluster", cluster.address)
-    assert there.returncode == 0, there.stderr
+    there = invoke("--out", str(tmp_path / "there"), "--cluster", cluster.address)
+    assert there.exit_code == 0, there.stderr
     assert "2 cells; 2 worker(s) on" in there.stdout
     assert "killed by SIGKILL" in there.stderr  # in a process of its worker, which lives on
     assert all(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)

@@ -65,5 +65,5 @@ def test_equal_time_page_is_linked_with_verdicts(out, tmp_path):
     assert "equal-seconds.html" in site["index.html"].links
 
 
-def test_site_without_time_budgets_has_no_equal_time_page(built):
-    assert "equal-seconds.html" not in built({"nmll": 1.0})
+def test_site_without_time_budgets_has_no_equal_time_page(small_site):
+    assert "equal-seconds.html" not in small_site

@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from built_pages import Built
+
+from lockstep_bench import leaderboards
 
 LEVELS = {
     ("map", "50", "constant"): 3.0,
@@ -32,8 +35,15 @@ def rows(combination: tuple[str, str, str], level: float) -> list[dict]:
     ]
 
 
-def test_factor_page_shows_effects_and_combination_scores(built):
-    page = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))["factors.html"]
+@pytest.fixture(scope="module")
+def crossed(shared_folder, tmp_path_factory):
+    """The pages of a crossed design, built once."""
+    out = shared_folder(*(row for names, level in LEVELS.items() for row in rows(names, level)))
+    return Built(leaderboards.build(out, tmp_path_factory.mktemp("crossed")))
+
+
+def test_factor_page_shows_effects_and_combination_scores(crossed):
+    page = crossed["factors.html"]
     shown = [" ".join(row.split()) for row in page.rows]
     assert any(row.startswith("mile 50 · predicted −2") for row in shown)
     assert any(row.startswith("16-16 mile · predicted −0.5") for row in shown)
@@ -42,15 +52,13 @@ def test_factor_page_shows_effects_and_combination_scores(built):
     assert not any(row.startswith("vifa") for row in shown)  # of the usual combination alone
 
 
-def test_tooltips_name_whole_factor_combinations(built):
-    site = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))
-    assert 'title="mile · 16-16 · predicted, 2 splits"' in site.html["factors.html"]
+def test_tooltips_name_whole_factor_combinations(crossed):
+    assert 'title="mile · 16-16 · predicted, 2 splits"' in crossed.html["factors.html"]
 
 
 @pytest.mark.parametrize("name", ["index.html", "suite-uci.html"])
-def test_pages_link_to_an_existing_factor_page(built, name):
-    site = built(*(row for names, level in LEVELS.items() for row in rows(names, level)))
-    assert "factors.html" in site[name].links
+def test_pages_link_to_an_existing_factor_page(crossed, name):
+    assert "factors.html" in crossed[name].links
 
 
 def test_single_factor_combination_has_no_page(built):

@@ -27,5 +27,5 @@ def test_page_has_the_correlations_and_their_mean(out, tmp_path):
     assert "faithfulness.html" in site["index.html"].links
 
 
-def test_site_without_distances_has_no_faithfulness_page(built):
-    assert "faithfulness.html" not in built({"nmll": 1.0})
+def test_site_without_distances_has_no_faithfulness_page(small_site):
+    assert "faithfulness.html" not in small_site

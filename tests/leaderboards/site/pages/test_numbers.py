@@ -15,6 +15,35 @@ from lockstep_bench.methods import Card
 from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.schema import CLASSIFICATION, LATER, TRAINING
 
+# Methods of which the first three were run on ten splits, the others on two, and their levels of NMLL.
+LEVELS = {"map": 1.0, "swag": 1.0, "slang": 5.0, "vifa": 0.5, "constant": 9.0}
+TIMED = {"nmll": 1.0, "exclusive": True, "tune_seconds": 2.69, "fit_seconds": 0.112}
+TUNED = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
+
+
+def of_reference(noise: float) -> dict:
+    reference = {"kind": "nuts", "r_hat": 1.001, "rel_cov_noise": noise}
+    return {"nmll": 1.0, "rel_cov": 0.3, "reference": json.dumps(reference)}
+
+
+@pytest.fixture(scope="module")
+def several(shared_folder, tmp_path_factory):
+    """The pages of a site on which each data set has the rows of another test, built once."""
+    rng = np.random.default_rng(0)
+    rows = {
+        "energy": [TUNED | {"split": split, "nmll": 2.0 + split, "execution": "native"} for split in range(3)],
+        "wine": [of_reference(noise) | {"split": split} for split, noise in enumerate((0.12, 0.15))],
+        "yacht": [
+            {"method": method, "split": split, "nmll": level + 0.01 * rng.normal() + (split > 1)}
+            for method, level in LEVELS.items()
+            for split in range(10 if method in ("map", "swag", "slang") else 2)
+        ],
+        "power": [TIMED, TIMED | {"method": "fixed", "tune_seconds": None}],
+        "kin8nm": [{"nmll": 1.0, "task": "regression", "coverage_90": 0.9}],
+    }
+    out = shared_folder(*(row | {"dataset": name} for name, of_set in rows.items() for row in of_set))
+    return Built(leaderboards.build(out, tmp_path_factory.mktemp("several")))
+
 
 def test_outlier_dominated_means_show_median_and_farthest_split(built):
     nmll = {"map": [2.2, 2.3, 2.31, 2.4, 13.8], "vifa": [2.2, 2.3, 2.31, 2.4, 2.5]}
@@ -90,10 +119,8 @@ def test_suite_rows_are_sorted_by_mean_rank(classification_site):
     assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
 
 
-def test_each_number_links_to_its_runs_details(built, row):
-    changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
-    changes["execution"] = "native"
-    page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
+def test_each_number_links_to_its_runs_details(several):
+    page = several["dataset-energy.html"]
     target = f"#{addresses.fragment('uci', 'paper', 'vifa')}"
     cell = [attrs for tag, attrs in page.tags if tag == "td" and attrs.get("data-metric") == "nmll"]
     assert cell[0]["data-method"] == "vifa"
@@ -111,10 +138,8 @@ def test_each_number_links_to_its_runs_details(built, row):
         assert said in page.words
 
 
-def test_run_details_show_sampling_noise_of_reference_posterior(built):
-    noise = [json.dumps({"kind": "nuts", "r_hat": 1.001, "rel_cov_noise": value}) for value in (0.12, 0.15)]
-    rows = [{"split": split, "nmll": 1.0, "rel_cov": 0.3, "reference": text} for split, text in enumerate(noise)]
-    words = built(*rows)["dataset-energy.html"].words
+def test_run_details_show_sampling_noise_of_reference_posterior(several):
+    words = several["dataset-wine.html"].words
     assert "Reference posterior nuts" in words
     assert "the reference's own sampling noise makes 0.1200 to 0.1500" in words
 
@@ -132,21 +157,14 @@ def test_large_tables_use_one_line_per_method(built):
     assert "median 1.0" not in words
 
 
-def test_methods_with_fewer_splits_get_a_separate_table(built):
+def test_methods_with_fewer_splits_get_a_separate_table(several):
     """Marks and means of both tables rest on the same splits: ten of the first three methods, two of the others."""
-    rng = np.random.default_rng(0)
-    levels = {"map": 1.0, "swag": 1.0, "slang": 5.0, "vifa": 0.5, "constant": 9.0}
-    rows = [
-        {"method": method, "split": split, "nmll": level + 0.01 * rng.normal() + (split > 1)}
-        for method, level in levels.items()
-        for split in range(10 if method in ("map", "swag", "slang") else 2)
-    ]
-    page = built(*rows)["dataset-energy.html"]
+    page = several["dataset-yacht.html"]
     names = [attrs["data-method"] for tag, attrs in page.tags if tag == "tr" and attrs.get("class") == "item"]
     assert names[2:] == ["slang", "vifa", "constant"]
     boards = [attrs["data-board"] for tag, attrs in page.tags if tag == "table" and "data-board" in attrs]
-    assert boards == ["uci/energy/paper", "uci/energy/paper/fewer"]
-    means = {name: next(row for row in page.rows if row.split()[:1] == [name]) for name in levels}
+    assert boards == ["uci/yacht/paper", "uci/yacht/paper/fewer"]
+    means = {name: next(row for row in page.rows if row.split()[:1] == [name]) for name in LEVELS}
     assert "1.8" in means["map"]
     assert "0.49" in means["vifa"]
     assert "2 splits" in means["vifa"]
@@ -158,11 +176,9 @@ def test_methods_with_fewer_splits_get_a_separate_table(built):
         assert sentence in page.words
 
 
-def test_displayed_cost_is_tuning_plus_final_fit(built):
+def test_displayed_cost_is_tuning_plus_final_fit(several):
     """The parts are in the tooltip and in the details."""
-    row = {"nmll": 1.0, "exclusive": True, "tune_seconds": 2.69, "fit_seconds": 0.112}
-    site = built(row, row | {"method": "fixed", "tune_seconds": None})
-    page = site["dataset-energy.html"]
+    page = several["dataset-power.html"]
     assert ["Method", "NMLL", "Tuning + fit, s"] in page.tables
     hints = {
         attrs["data-method"]: attrs["title"]
@@ -175,9 +191,14 @@ def test_displayed_cost_is_tuning_plus_final_fit(built):
     assert "2.80" in page.words
 
 
-def test_page_explains_missing_figures(built):
-    words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
+def test_page_explains_missing_figures(several):
+    words = several["dataset-kin8nm.html"].words
     assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
+
+
+def test_coverage_of_methods_without_a_rank_has_no_figure(several):
+    assert "mean over data sets: vifa 90 %" not in several.html["suite-uci.html"]
+    assert any(link.startswith("dataset-kin8nm.html") for link in several["suite-uci.html"].links)
 
 
 def test_methods_failing_conformance_checks_are_marked(built):

@@ -32,11 +32,12 @@ def test_page_lists_a_limited_number_of_failures():
     assert parts.first_failures(long) == long[:1]
 
 
-@pytest.fixture
-def crowded(monkeypatch, folder, small_run, tmp_path):
+@pytest.fixture(scope="module")
+def crowded(shared_folder, small_run, tmp_path_factory):
     """The site of a few cells, as if a page could hold next to nothing."""
-    monkeypatch.setattr(parts, "MOST", 1)
-    return Built(leaderboards.build(folder(*small_run), tmp_path / "site"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "MOST", 1)
+        return Built(leaderboards.build(shared_folder(*small_run), tmp_path_factory.mktemp("crowded")))
 
 
 def test_run_details_move_to_further_pages(crowded):

@@ -1,6 +1,7 @@
 """The command `replications`: numbers printed in papers beside the numbers of our replications."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,12 +15,18 @@ def replications(
     entry: Annotated[
         str, only("--entry", "tables and figures, by their names for run_all.py; text then shows their numbers")
     ] = "",
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Print the ledger of disputed numbers instead, as Markdown.")
+    ] = False,
 ) -> None:
     """Print the papers' numbers and claims beside those that `run_all.py --suite papers` measured, with verdicts.
 
     text: a line per table or figure, and every number of those named with --entry. csv: a row per table, published
     number and claim. The page Replications states the rules of the verdicts.
     """
+    if ledger:
+        _print_ledger(results)
+        return
     from lockstep_bench.leaderboards.data.published import read_published
     from lockstep_bench.leaderboards.replications import comparison, report
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require
@@ -39,3 +46,10 @@ def replications(
         from rich.console import Console
 
         report.show(made, Console(), details=bool(names))
+
+
+def _print_ledger(results: list[Path]) -> None:
+    from lockstep_bench.leaderboards.replications.ledger import disputes, settle
+    from lockstep_bench.leaderboards.replications.ledger_text import markdown
+
+    sys.stdout.buffer.write(markdown(settle(disputes(), read_folders(results).cells)).encode())

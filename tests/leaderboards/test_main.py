@@ -247,6 +247,7 @@ def test_folder_of_only_unreadable_files_counts_as_empty(tmp_path, words):
 def test_commands_accept_folders_with_only_replication_rows(folder):
     out = folder({"nmll": 1.0, "preset": next(iter(entries())).rows})
     assert run("replications", out).exit_code == 0
+    assert run("replications", out, "--ledger").stdout.startswith("No disputed number has all its rows")
     assert len(run("export", out).stdout.splitlines()) == 1  # the header
 
 

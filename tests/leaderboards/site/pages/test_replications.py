@@ -5,9 +5,10 @@ import re
 import pytest
 
 from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.leaderboards.replications import ledger
 from lockstep_bench.leaderboards.site import addresses, content
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.pages import render
+from lockstep_bench.leaderboards.site.pages import render, replications
 from lockstep_bench.shared.papers.entries import read
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
@@ -53,6 +54,31 @@ suite = "posterior"
 preset = "paper"
 methods = ["vifa-k5"]
 datasets = ["a1a-logistic"]
+"""
+DISPUTE = """
+[[dispute]]
+name = "vifa-energy"
+title = "NMLL <b>of VIFA</b>"
+about = "Tuned with `paper`."
+printed = {value = -2.4, by = "An issue", source = "https://example.org/issue"}
+command = "python run_all.py"
+
+[[dispute.reading]]
+label = "a log-likelihood"
+suite = "uci"
+preset = "PRESET"
+dataset = "energy"
+method = "vifa"
+metric = "nmll"
+
+[[dispute.reading]]
+label = "its negative"
+suite = "uci"
+preset = "PRESET"
+dataset = "energy"
+method = "vifa"
+metric = "nmll"
+negated = true
 """
 WIGGLE = (-0.02, -0.01, 0.0, 0.01, 0.02)
 
@@ -142,3 +168,19 @@ def test_site_without_replications_omits_their_page(site, monkeypatch):
     monkeypatch.setattr(content, "entries", lambda: ())
     pages = render(site(*run("vifa", 2.4, "paper")))
     assert not any("replications" in name or addresses.REPLICATIONS in html for name, html in pages.items())
+
+
+@pytest.mark.parametrize("preset", ["paper", "vifa-table-1"])
+def test_disputed_numbers_stand_on_the_replication_page(site, monkeypatch, preset):
+    monkeypatch.setattr(replications, "disputes", lambda: ledger.read(DISPUTE.replace("PRESET", preset)))
+    html = render(site(*run("vifa", 2.53), *run("vifa", 2.4, "paper")))[addresses.REPLICATIONS]
+    said = words(html)
+    assert "Disputed numbers" in said
+    assert "explained: its negative" in said
+    assert '<a href="https://example.org/issue"' in html
+    assert "<b>of VIFA</b>" not in html
+
+
+def test_disputed_numbers_without_rows_are_left_out(site, monkeypatch):
+    monkeypatch.setattr(replications, "disputes", lambda: ledger.read(DISPUTE))
+    assert "Disputed numbers" not in words(render(site(*run("vifa", 2.53)))[addresses.REPLICATIONS])

@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from optuna.distributions import FloatDistribution
 
 from lockstep_bench.shared.door import Door
-from benchmarks.libraries.wrapping import Wrapper
+from benchmarks.libraries.wrapping import Wrapper, precisions
 
 # Library -> the module that wraps it.
 LIBRARIES = {
@@ -110,10 +111,10 @@ def word(passed: bool, detail: str) -> str:
     return "not applicable" if detail.startswith(beginnings) else "passed"
 
 
-def in_other_processes(library: str) -> dict[str, tuple[str, str]]:
-    """Return outcome and detail of the comparison of each wrapper's bits between processes, by its name."""
+def in_other_processes(library: str, only: str = "") -> dict[str, tuple[str, str]]:
+    """Return outcome and detail of the comparison of bits between processes, for all wrappers or `only` one."""
     code = "import torch; torch.set_num_threads(1); from benchmarks.conformance_of_others import digests; "
-    code += f"digests({library!r})"
+    code += f"digests({library!r}, {only!r})"
     runs = []
     for seed in HASH_SEEDS:
         command = [sys.executable, "-W", "ignore", "-c", code]
@@ -128,9 +129,10 @@ def in_other_processes(library: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def digests(library: str) -> None:
-    """Print the hashes of `digest` for all wrappers of a library, as JSON on one line."""
-    typer.echo(json.dumps({kind.name: digest(kind) for kind in wrappers(library)}))
+def digests(library: str, only: str) -> None:
+    """Print the hashes of `digest` for all wrappers of a library or for one, as JSON on one line."""
+    kinds = [kind for kind in wrappers(library) if only in ("", kind.name)]
+    typer.echo(json.dumps({kind.name: digest(kind) for kind in kinds}))
 
 
 def digest(kind: type[Wrapper]) -> str:
@@ -195,6 +197,23 @@ def _others(rows: list[Outcome]) -> str:
     return f"{passed} passed" + (f"; failed: {', '.join(failed)}" if failed else "")
 
 
+def ranges(libraries: Sequence[str]) -> str:
+    """Return the ranges that the wrappers of libraries search, besides both precisions, as a table in Markdown."""
+    from lockstep_bench.bench.conformance.examined import REGRESSION
+
+    lines = ["| method | tuned | updates | ranges from |", "|---|---|---|---|"]
+    for kind in (kind for library in libraries for kind in wrappers(library)):
+        space = kind().search_space(REGRESSION)
+        tuned = [
+            f"`{name}` from {one.low:g} to {one.high:g}"
+            for name, one in space.items()
+            if isinstance(one, FloatDistribution) and name not in precisions(REGRESSION)
+        ]
+        words = ", ".join(tuned) or "precisions alone" if space else "nothing"
+        lines.append(f"| `{kind.name}` | {words} | {kind.usual_updates:,} | {kind.ranges_from} |")
+    return "\n".join(lines)
+
+
 @app.command()
 def main(
     libraries: Annotated[list[str] | None, typer.Argument(help="Libraries to check; by default all installed.")] = None,
@@ -225,7 +244,7 @@ def _checked(library: str, only: str) -> Iterator[Outcome]:
     import torch
 
     beside = f"Python {platform.python_version()}, torch {torch.__version__}"
-    elsewhere = in_other_processes(library)
+    elsewhere = in_other_processes(library, only)
     for kind in wrappers(library):
         if only in ("", kind.name):
             for title, outcome, detail in (*outcomes(kind), (ELSEWHERE, *elsewhere[kind.name])):

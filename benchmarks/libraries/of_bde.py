@@ -7,6 +7,7 @@ package with our own MILE.
 """
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,9 +15,9 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from benchmarks.libraries.wrapping import DRAWS, Wrapper, spaced_draws
-from lockstep_bench.methods.api import Paper, Problem, Task
+from lockstep_bench.methods.api import HParams, Noise, Paper, Predictive, Problem, Task
 
-CHAINS, WARMUP, EPOCHS = 2, 1000, 100
+CHAINS, WARMUP, EPOCHS = 2, 500, 100
 
 
 class MILE(Wrapper):
@@ -36,6 +37,7 @@ class MILE(Wrapper):
         os.environ.setdefault("TQDM_DISABLE", "1")
         from bde.loss import GaussianNLL
 
+        problem = _completed(problem)
         widths = [layer.fan_out for layer in problem.network.layers[:-1]]
         model = _regressor(problem)(
             n_members=CHAINS,
@@ -50,6 +52,15 @@ class MILE(Wrapper):
         model.fit(x.float().numpy(), y.float().numpy())
         chains = [_flat(model.positions_eT_, number, problem) for number in range(CHAINS)]
         return torch.cat([spaced_draws(list(chain))[::CHAINS] for chain in chains])[:DRAWS].to(x)
+
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+        return super().predict(_completed(problem), posterior, x, noise, n_samples)
+
+
+def _completed(problem: Problem) -> Problem:
+    """Return the problem with both precisions, 1 where they are not given."""
+    given = {"prior_precision": torch.ones(()), "noise_precision": torch.ones(())} | vars(problem.hparams)
+    return replace(problem, hparams=HParams(**given))
 
 
 def _flat(positions: Any, chain: int, problem: Problem) -> Tensor:
@@ -69,9 +80,7 @@ def _regressor(problem: Problem) -> Any:
     import jax.numpy as jnp
     from bde import BdeRegressor
 
-    alpha = float(getattr(problem.hparams, "prior_precision", torch.ones(())))
-    noise = getattr(problem.hparams, "noise_precision", torch.ones(()))
-    beta = float(noise * problem.y_scale**2)
+    alpha, beta = float(problem.hparams.prior_precision), float(problem.scale)
     biased = len(problem.network.layers[-1].sizes) == 2
 
     class Regressor(BdeRegressor):  # type: ignore[misc]

@@ -42,7 +42,7 @@ class OfLaplace(Wrapper):
 
         minimised(objective, list(parameters), self.updates_of_library)
         approximation = Laplace(
-            model,
+            nn.Sequential(nn.Identity(), *model),  # the library refuses a last layer without another module
             "regression",
             subset_of_weights=self.weights,
             hessian_structure=self.structure,

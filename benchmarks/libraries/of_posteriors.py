@@ -26,6 +26,14 @@ class OfPosteriors(Wrapper):
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(3e-3, 3e-2), **precisions(task)}
 
+    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Tensor:
+        usual = torch.get_default_dtype()
+        torch.set_default_dtype(x.dtype)  # in which the library makes its matrices and draws its noise
+        try:
+            return super().fit(problem, x, y, seed)
+        finally:
+            torch.set_default_dtype(usual)
+
     def density(self, problem: Problem, x: Tensor, y: Tensor) -> Any:
         """Return the log posterior as the library takes it: (weights, batch) -> value and further results."""
         batch, nothing = Batch(x[None], y[None]), torch.tensor([])

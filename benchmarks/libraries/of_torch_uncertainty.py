@@ -32,7 +32,7 @@ class BayesLinear(Wrapper):
     """`BayesLinear` layers with `ELBOLoss` and Adam. The prior is a mixture of one part."""
 
     name, title, paper = "torch-uncertainty-vi", "torch-uncertainty: BayesLinear", BLUNDELL
-    requirement = "torch-uncertainty==0.13.0"
+    requirement = "torch-uncertainty[cpu]==0.13.0"
     ranges_from = "ours: the library states none"
     covariance = "diagonal"
     judged_against = "the best Gaussian with independent weights"
@@ -68,7 +68,7 @@ class BayesLinear(Wrapper):
 class Sampler(Wrapper):
     """Base of the optimisers that sample."""
 
-    requirement = "torch-uncertainty==0.13.0"
+    requirement = "torch-uncertainty[cpu]==0.13.0"
     usual_updates = 2500
     ranges_from = "ours: the library states none"
 

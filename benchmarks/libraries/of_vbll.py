@@ -22,10 +22,10 @@ class VBLL(Wrapper):
     name, title, parameterization = "vbll-dense", "vbll: dense", "dense"
     paper = Paper("Harrison et al. 2024", "Variational Bayesian Last Layers")
     requirement = "vbll==0.4.9"
-    ranges_from = "ours, around the 1e-3 of the library's tutorials"
+    ranges_from = "ours: the library states none"
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {"lr": LogUniform(3e-3, 3e-2), **precisions(task)}
+        return {"lr": LogUniform(0.01, 0.1), **precisions(task)}
 
     def draws(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Tensor:
         import vbll

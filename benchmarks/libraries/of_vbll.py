@@ -2,7 +2,8 @@
 
 The noise of `vbll.Regression` is a parameter; the wrapper fixes it, as the checks demand. The library divides
 `prior_scale` by the number of features, so that the wrapper multiplies by it. `regularization_weight` is 1 / N. The
-other layers have weight decay. A column of ones stands for the last layer's bias, which the library lacks.
+other layers have weight decay. Adam's second average is short, because gradients of the first random covariances are
+huge. A column of ones stands for the last layer's bias, which the library lacks.
 """
 
 from itertools import chain
@@ -23,6 +24,7 @@ class VBLL(Wrapper):
     paper = Paper("Harrison et al. 2024", "Variational Bayesian Last Layers")
     requirement = "vbll==0.4.9"
     ranges_from = "ours: the library states none"
+    usual_updates = 800
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(0.01, 0.1), **precisions(task)}
@@ -37,7 +39,7 @@ class VBLL(Wrapper):
         head = vbll.Regression(width, 1, 1 / len(x), self.parameterization, prior_scale=width / alpha).to(x.dtype)
         head.noise_logdiag.requires_grad_(False).fill_(-0.5 * problem.scale.log())
         free = [weight for weight in head.parameters() if weight.requires_grad]
-        optimiser = torch.optim.Adam(chain(below.parameters(), free), lr=float(problem.hparams.lr))
+        optimiser = torch.optim.Adam(chain(below.parameters(), free), lr=float(problem.hparams.lr), betas=(0.9, 0.99))
         for _ in range(self.updates_of_library):
             optimiser.zero_grad()
             loss = head(pad(below(x), (0, ones), value=1.0)).train_loss_fn(y[:, None])

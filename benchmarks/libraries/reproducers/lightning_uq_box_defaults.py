@@ -30,4 +30,4 @@ for beta in (100, 3):
     layer = module.model[0]
     off = ((layer.mu_weight - exact) / sd).abs().max().item()
     ratio = torch.nn.functional.softplus(layer.rho_weight).mean().item() / sd
-    print(f"beta = {beta}: means off by up to {off:.1f} standard deviations, which are {ratio:.2f} x the exact ones")
+    print(f"beta = {beta}: means off by up to {off:.1f} exact standard deviations, spread {ratio:.2f} x the exact one")

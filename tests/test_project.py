@@ -54,6 +54,7 @@ def test_every_import_of_the_code_is_declared():
     used = distributions(modules(*PACKAGES, "lockstep_bench", "run_all.py"))
     # In the template of a method's test, in comparisons with other packages, and methods with weights to download.
     elsewhere = {"pytest", "bde", "posteriors", "torchopt", "tabpfn", "tabicl"}
+    elsewhere |= {"ivon", "laplace", "lightning-uq-box", "torch-uncertainty", "vbll"}
     assert used - elsewhere <= RUNTIME | OF_EXTRAS
     assert used >= {"numpy", "torch", "distributed"}
 

@@ -38,7 +38,7 @@ class MILE(Wrapper):
         from bde.loss import GaussianNLL
 
         problem = _completed(problem)
-        widths = [layer.fan_out for layer in problem.network.layers[:-1]]
+        widths = [layer.fan_out for layer in problem.network.layers[:-1]]  # type: ignore[attr-defined]
         model = _regressor(problem)(
             n_members=CHAINS,
             hidden_layers=widths,

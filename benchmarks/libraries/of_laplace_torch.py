@@ -38,7 +38,8 @@ class OfLaplace(Wrapper):
 
         def objective() -> Tensor:
             squares = torch.stack([weight.square().sum() for weight in parameters]).sum()
-            return len(x) * nll(model(x), y[:, None]) + 0.5 * alpha * squares
+            value: Tensor = len(x) * nll(model(x), y[:, None]) + 0.5 * alpha * squares
+            return value
 
         minimised(objective, list(parameters), self.updates_of_library)
         approximation = Laplace(

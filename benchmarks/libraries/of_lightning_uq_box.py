@@ -7,6 +7,7 @@ for Python 3.11.
 """
 
 from functools import partial
+from typing import Any
 
 import torch
 from optuna.distributions import BaseDistribution
@@ -59,9 +60,10 @@ class VI(Wrapper):
 
 
 def _draw(model: nn.Sequential) -> Tensor:
-    pieces = []
-    for layer in model[::2]:
-        weight, bias = layer.sample_weights(1)  # type: ignore[operator]
+    pieces: list[Tensor | None] = []
+    stochastic: Any = model[::2]
+    for layer in stochastic:
+        weight, bias = layer.sample_weights(1)
         pieces += [layer.mu_weight + weight[0], layer.mu_bias + bias[0] if layer.bias else None]
     return flat(pieces)
 

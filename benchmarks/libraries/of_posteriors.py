@@ -1,8 +1,7 @@
-"""The library `posteriors`: variational inference, Laplace, SGLD and SGHMC of a log posterior that the user writes.
+"""The library `posteriors`: variational inference, Laplace and SGLD of a log posterior that the user writes.
 
-The wrappers give it the exact log posterior of all training rows, so that its temperature stays 1. Steps of the
-samplers are relative to the curvature N c + alpha, with c that of the likelihood. SGHMC has the friction
-sqrt(N c + alpha), near critical damping; the default, 0.01, would need many more updates.
+The wrappers give it the exact log posterior of all training rows, so that its temperature stays 1. Steps of SGLD are
+relative to the curvature N c + alpha, with c that of the likelihood.
 """
 
 from typing import Any
@@ -130,22 +129,4 @@ class SGLD(OfPosteriors):
         return self.chain(sgld.build(self.density(problem, x, y), lr=rate), problem)
 
 
-class SGHMC(OfPosteriors):
-    """`sgmcmc.sghmc` at a constant rate. `lr` is relative to (N c + alpha)^(-1/2)."""
-
-    name, title = "posteriors-sghmc", "posteriors: sgmcmc.sghmc"
-    paper = Paper("Chen et al. 2014", "Stochastic Gradient Hamiltonian Monte Carlo")
-    usual_updates = 2500
-
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {"lr": LogUniform(0.02, 0.2), **precisions(task)}
-
-    def draws(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Tensor:
-        from posteriors.sgmcmc import sghmc
-
-        frequency = float((problem.n_train * problem.scale + problem.hparams.prior_precision).sqrt())
-        rate = float(problem.hparams.lr) / frequency
-        return self.chain(sghmc.build(self.density(problem, x, y), lr=rate, alpha=frequency), problem)
-
-
-METHODS = (DiagonalVI, DenseVI, DenseLaplace, SGLD, SGHMC)
+METHODS = (DiagonalVI, DenseVI, DenseLaplace, SGLD)

@@ -1,8 +1,7 @@
-"""The library `torch-uncertainty`: Bayesian layers with a mean-field posterior, and optimisers that sample.
+"""The library `torch-uncertainty`: Bayesian layers with a mean-field posterior, and an optimiser that samples.
 
-`KLDiv` averages over layers, as its documentation says, so that the wrapper's `kl_weight` is L / N for L layers. The
-samplers get the sum over all rows as their loss. Their `noise_factor` is 1, of which the default, 0.01, makes a
-hundredth of the noise.
+`KLDiv` averages over layers, as its documentation says, so that the wrapper's `kl_weight` is L / N for L layers. SGLD
+gets the sum over all rows as its loss. Its `noise_factor` is 1; the default, 0.01, makes a hundredth of the noise.
 """
 
 from collections.abc import Iterable
@@ -113,22 +112,4 @@ class DefaultSGLD(SGLD):
     noise_factor = 0.01
 
 
-class SGHMC(Sampler):
-    """`SGHMC`, whose steps are adapted in the first 200 updates; its friction is the default."""
-
-    name, title = "torch-uncertainty-sghmc", "torch-uncertainty: SGHMC, noise_factor = 1"
-    paper = Paper("Springenberg et al. 2016", "Bayesian Optimization with Robust Bayesian Neural Networks")
-    ranges_from = "ours, around the library's default of 0.01"
-
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {"lr": LogUniform(0.01, 0.1), **precisions(task)}
-
-    def optimiser(self, parameters: Iterable[Tensor], problem: Problem) -> Any:
-        torchvision()
-        from torch_uncertainty.optim import SGHMC as Optimiser
-
-        alpha = float(problem.hparams.prior_precision)
-        return Optimiser(parameters, lr=float(problem.hparams.lr), noise_factor=1.0, weight_decay=alpha)
-
-
-METHODS = (BayesLinear, SGLD, DefaultSGLD, SGHMC)
+METHODS = (BayesLinear, SGLD, DefaultSGLD)

@@ -109,10 +109,10 @@ def minimised(objective: Callable[[], Tensor], parameters: list[Tensor], updates
     def closure() -> Tensor:
         optimiser.zero_grad()
         value = objective()
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         return value
 
-    optimiser.step(closure)  # type: ignore[arg-type]
+    optimiser.step(closure)
 
 
 def spaced_draws(chain: list[Tensor]) -> Tensor:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import json
 import re
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -97,6 +99,16 @@ def test_same_version_is_stated_everywhere():
     assert re.search(r"^## \[(\S+)\]", changes, re.MULTILINE)[1] == version
     assert f"version: {version}\n" in citation
     assert re.search(rf"## \[{re.escape(version)}\] - (\S+)", changes)[1] in citation
+
+
+def test_zenodo_metadata_equals_the_citation():
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    for name in ("title", "version", "license", "keywords"):
+        assert zenodo[name] == citation[name], name
+    assert zenodo["description"] == citation["abstract"]
+    assert zenodo["publication_date"] == str(citation["date-released"])
+    assert [one["name"] for one in zenodo["creators"]] == [one["name"] for one in citation["authors"]]
 
 
 def test_reliability_page_names_existing_tests():

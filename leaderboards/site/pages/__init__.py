@@ -220,6 +220,7 @@ def _shared(site: Site) -> dict[str, object]:
         "comparable": bool(compare.suite_and_preset(site)),
         "found": findings.has_findings(site.results.folders),
         "unchecked": site.unchecked,
+        "documents": os.environ.get("DOCUMENTS", ""),  # where the documentation is that is published beside the pages
     }
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from lockstep_bench.shared import schema
 from lockstep_bench.shared.columns import ACQUIRED, METRICS
+from lockstep_bench.shared.rows.recalibrated import FACTOR, SUFFIX
+from lockstep_bench.shared.rows.recalibrated import SHOWN as RECALIBRATED
 
 
 class Metric(NamedTuple):
@@ -108,6 +110,7 @@ TITLES = {
         for name, title in (("rmse", "RMSE"), ("nmll", "NMLL"))
         for acquisition, words in ACQUIRED.items()
     },
+    FACTOR: "Recalibration, factor",
     "total_seconds": "Tuning + fit, s",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
@@ -133,7 +136,7 @@ GOALS = (
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)|elsewhere_(nmll|ece|ece_20)", "low"),
     (r"precision|recall|f1|(f1|accuracy|auroc)_retain.*", "high"),
     (r"agreement|((corrupted|elsewhere)_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
-    (r"sd_ratio.*", 1.0),
+    (rf"sd_ratio.*|{FACTOR}", 1.0),
     (r"ece_squared_debiased", 0.0),  # below 0 by noise alone
 )
 
@@ -144,7 +147,19 @@ COMPUTED = {
 }
 PARTS = {"total_seconds": ("tune_seconds", "fit_seconds")}  # that details show in its place
 
-MEASURED = (*METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exports
+# In the order of pages and exports: recalibrated scores stand beside those before.
+MEASURED = (
+    *(
+        column
+        for name in METRICS
+        for column in (name, f"{name}{SUFFIX}")
+        if column in METRICS or column in RECALIBRATED
+    ),
+    *(FACTOR, *COMPUTED, *schema.COSTS),
+)
+
+# Metrics that finished rows may lack: those that are newer than some rows, and those of recalibrated rows.
+OPTIONAL = frozenset({*schema.LATER, *RECALIBRATED})
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
@@ -152,7 +167,7 @@ HEADLINE = (
     *("active_ratio_bald", "active_ratio_variance", "active_rmse_bald", "active_rmse_random"),
     *("rel_mean", "rel_cov", "w2_scaled", "function_w2", "function_cov", "predictive_w2", "total_variation"),
     *("agreement", "sd_ratio_between", "sd_ratio_far"),
-    *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
+    *("nmll", f"nmll{SUFFIX}", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",
 )
 
@@ -162,16 +177,20 @@ HEADLINE_OF_MEDIANS = (*HEADLINE[: HEADLINE.index("rmse")], "crps", *HEADLINE[HE
 # The first that a data set has orders its methods. Distances to a reference posterior come first.
 LEADS = ("regret_uniform_ratio", "active_ratio_bald", "rel_cov", "function_w2", "total_variation", "nmll")
 
-INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
+# Ends that are printed with their metric, not in columns.
+INTERVALS = {f"ece{suffix}": (f"ece_low{suffix}", f"ece_high{suffix}") for suffix in ("", SUFFIX)}
 
 # What is expected of a calibrated model: shown beside a metric of `HEADLINE`; and a 95 % quantile, in its tooltip.
-NULLS = {"ece": ("ece_null", "ece_null_95")}
+NULLS = {f"ece{suffix}": (f"ece_null{suffix}", f"ece_null_95{suffix}") for suffix in ("", SUFFIX)}
 
 
 @cache
 def metric(name: str) -> Metric:
     """Return the description of the metric that the column `name` of the result schema holds."""
-    meaning = (METRICS | COMPUTED | schema.COSTS).get(name, "")
+    meaning = (METRICS | COMPUTED | schema.COSTS | RECALIBRATED).get(name, "")
+    if name.endswith(SUFFIX):
+        before = metric(name.removesuffix(SUFFIX))
+        return before._replace(title=f"{before.title} (recalibrated)", meaning=meaning)
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
     if interval := re.fullmatch(r"interval_score_(\d+)", name):

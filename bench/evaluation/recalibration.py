@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 from lockstep_bench.bench import metrics
@@ -36,13 +35,10 @@ from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
 from lockstep_bench.shared.rows.reader import CellFiles
+from lockstep_bench.shared.rows.recalibrated import FACTOR, FOLDER, RECALIBRATED, SCORES, SUFFIX
 from lockstep_bench.shared.rows.rows_cache import KEY
-from lockstep_bench.shared.schema import CLASSIFICATION, REGRESSION, cell_key
+from lockstep_bench.shared.schema import cell_key
 
-FOLDER = "recalibrated"  # of a results folder; its files are named as those in "cells"
-SUFFIX = "_recalibrated"
-BY_SAMPLES = ("mutual_information", "disagreement")  # which the average of the samples has not
-SCORES = ("nmll", *REGRESSION, *(name for name in CLASSIFICATION if name not in BY_SAMPLES))
 RUNNER = f"{evaluation_of.__module__}:{evaluation_of.__name__}"  # of the suites of tables
 
 
@@ -61,8 +57,8 @@ class Recalibration(NamedTuple):
 def recalibrations(out: Path, data_dir: Path | None = None, device: str = "cpu") -> Iterator[Recalibration]:
     """Recalibrate the finished cells of a results folder that are not recalibrated yet, and yield their outcomes.
 
-    A row of OUT/recalibrated has the columns of `KEY`, `factor`, `n_held_out`, each of `SCORES` that the cell has, and
-    the same after recalibration with the suffix `SUFFIX`.
+    Rows of OUT/recalibrated have the columns of `shared.rows.recalibrated.RECALIBRATED`: each of `SCORES` that the cell
+    has, and the same after recalibration with the suffix `SUFFIX`.
 
     Args:
         out: results folder.
@@ -75,12 +71,6 @@ def recalibrations(out: Path, data_dir: Path | None = None, device: str = "cpu")
     left = [row for row in rows if not _obstacle(out, row)]
     for _, group in groupby(sorted(left, key=_group), key=_group):
         yield from _of_group(out, list(group), data_dir, torch.device(device))
-
-
-def stored(out: Path) -> pa.Table:
-    """Return the rows of OUT/recalibrated, in the order of their files; columns that a row lacks are null."""
-    tables = [pq.read_table(path) for path in sorted((out / FOLDER).rglob("*.parquet"))]
-    return pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
 
 
 def _obstacle(out: Path, row: Mapping[str, Any]) -> str:
@@ -112,10 +102,10 @@ def _of_group(
         factor = best_factor(of_cell)
         y_scale = math.exp(row["nmll"] - row["nmll_standardised"]) if row["task"] == "regression" else 1.0
         scores = metrics.evaluate(recalibrated(predictive, factor), y, y_scale)
-        values = {name: row[name] for name in (*KEY, *SCORES) if row[name] is not None}
-        values |= {"factor": factor, "n_held_out": sum(len(targets) for _, targets in of_cell)}
+        values = {name: row.get(name) for name in RECALIBRATED.names}
+        values |= {FACTOR: factor, "n_held_out": sum(len(targets) for _, targets in of_cell)}
         values |= {f"{name}{SUFFIX}": value for name, value in scores.items() if name in SCORES}
-        write_atomically(sealed(pa.Table.from_pylist([values])), _path(out, row))
+        write_atomically(sealed(pa.Table.from_pylist([values], RECALIBRATED)), _path(out, row))
         yield Recalibration(_key(row))
 
 

@@ -1,5 +1,6 @@
 """Checks of a user's request, and its protocol, data sets, methods, splits and cells."""
 
+import math
 import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache, partial
@@ -29,8 +30,12 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     """
     suite = suite_of(request)
     if request.datasets is None:
-        without = suite.left_out.get(request.preset, ())
-        return tuple(name for name in suite.datasets() if name not in without and not _is_flagged(name))
+        without, most_rows = suite.left_out.get(request.preset, ()), suite.most_rows.get(request.preset, math.inf)
+        return tuple(
+            name
+            for name in suite.datasets()
+            if name not in without and not _is_flagged(name) and datasets.entry(name).n_rows <= most_rows
+        )
     broken = {problem.name: problem for problem in datasets.problems()}
     for name in request.datasets:
         known("dataset", name, datasets.names())

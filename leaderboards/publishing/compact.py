@@ -3,6 +3,7 @@
     FOLDER/cells/SUITE.parquet, FOLDER/cells/SUITE.2.parquet, ...
     FOLDER/timings/SUITE.parquet
     FOLDER/longer/SUITE.parquet
+    FOLDER/recalibrated/SUITE.parquet
     FOLDER/predictions/SUITE/DATASET.parquet
     FOLDER/unavailable.json
 
@@ -18,10 +19,12 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from lockstep_bench.leaderboards.data.recalibrated import NONE_RECALIBRATED
 from lockstep_bench.leaderboards.data.results import UnavailableSet
 from lockstep_bench.leaderboards.stats.first_predictions import file_name
 from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.rows.parquet_with_digest import sealed
+from lockstep_bench.shared.rows.recalibrated import RECALIBRATED
 from lockstep_bench.shared.schema import LONGER, TIMINGS
 
 NO_LONGER = LONGER.empty_table().to_pandas()
@@ -35,15 +38,22 @@ def write_compact(
     unavailable: list[UnavailableSet],
     folder: Path,
     longer: pd.DataFrame = NO_LONGER,
+    recalibrated: pd.DataFrame = NONE_RECALIBRATED,
 ) -> list[Path]:
-    """Write results, timings and longer trainings to a new folder, and return the paths of the files.
+    """Write results, timings, longer trainings and recalibrated scores to a new folder; return the files' paths.
 
     The arguments other than `folder` are the attributes of `leaderboards.data.results.Leaderboard` of these names.
 
     Duplicate rows are written once. The same rows give the same bytes in any order.
     """
     written = []
-    for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS), ("longer", longer, LONGER)):
+    parts = (
+        ("cells", cells, CELLS),
+        ("timings", timings, TIMINGS),
+        ("longer", longer, LONGER),
+        ("recalibrated", recalibrated, RECALIBRATED),
+    )
+    for part, table, schema in parts:
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
             for number, start in enumerate(range(0, len(whole), MOST_ROWS), start=1):

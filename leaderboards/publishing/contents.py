@@ -69,7 +69,9 @@ def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
         dataset._replace(reason="it was not available where these results were made") for dataset in results.unavailable
     ]
     results = results._replace(unavailable=unavailable)
-    written = write_compact(results.rows, results.timings, results.unavailable, folder / "results", results.longer)
+    written = write_compact(
+        results.rows, results.timings, results.unavailable, folder / "results", results.longer, results.recalibrated
+    )
     write_predictions(results.rows, folder / "results")
     if results.rechecks and len(results.folders) == 1:  # a recheck of one folder vouches for no other
         write_rechecks(results.rechecks, folder / "results")

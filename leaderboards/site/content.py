@@ -145,8 +145,9 @@ class Site:
     def _detailed(self) -> pd.DataFrame:
         """Cells with the columns of `Row`, in the order of their splits and seeds."""
         shown = (part for name in HEADLINE_OF_MEDIANS for part in PARTS.get(name, (name,)))
-        columns = list(dict.fromkeys((*COLUMNS, *shown, *(mean for mean, _ in NULLS.values()))))
-        return self.cells[columns].sort_values(["split", "seed"], kind="stable")
+        columns = dict.fromkeys((*COLUMNS, *shown, *(mean for mean, _ in NULLS.values())))
+        present = [name for name in columns if name in self.cells]  # those of recalibration are not in all results
+        return self.cells[present].sort_values(["split", "seed"], kind="stable")
 
     @cached_property
     def row_digests(self) -> dict[str, bytes]:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from lockstep_bench.leaderboards.metrics import OPTIONAL
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.schemes import without_flagged
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.leaderboards.wording.run_facts import ranges
-from lockstep_bench.shared.schema import LATER
 
 KEYS = ["dataset", "split", "method"]
 MOST_NAMED = 6  # data sets in a sentence
@@ -93,8 +93,8 @@ def paired(
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set is left out if results finished on it but none has the metric, which then does not apply to it. Also left
-    out, as if they had not been run, are finished results that lack a metric because they are older than it
-    (`shared.schema.LATER`), and splits that the data set flags as not to be ranked.
+    out, as if they had not been run, are finished results that lack a metric because they are older than it or not
+    recalibrated (`metrics.OPTIONAL`), and splits that the data set flags as not to be ranked.
 
     Args:
         cells: columns of `shared.schema.CELLS`.
@@ -114,7 +114,7 @@ def paired(
         )
     columns = [*KEYS, "status", metric]
     chosen = (cells["suite"] == suite) & (cells["preset"] == preset)
-    if metric in LATER:
+    if metric in OPTIONAL:
         chosen &= cells[metric].notna() | (cells["status"] != "ok")
     rows = without_flagged(cells.loc[chosen, columns])
     if datasets is not None:

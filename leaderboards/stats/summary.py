@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.leaderboards.metrics import MEASURED, badness, metric
+from lockstep_bench.leaderboards.metrics import MEASURED, OPTIONAL, badness, metric
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.remarks import remarks
 from lockstep_bench.leaderboards.stats.schemes import splits_of, without_flagged
-from lockstep_bench.shared.schema import LATER
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
@@ -95,7 +94,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
 
     n_failed counts runs that diverged or failed. A method has a row for every metric that some method has on the data
     set, with n = 0 if it has no value itself, so that failures stay visible. The exception are metrics that its
-    finished results lack because they are older than the metric (`shared.schema.LATER`).
+    finished results lack because they are older than the metric or not recalibrated (`metrics.OPTIONAL`).
 
     Args:
         cells: result rows with labelled presets (`with_labelled_presets`).
@@ -162,7 +161,7 @@ def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     values = splits[[*GROUP, "metric"]].drop_duplicates()
     table = finished.merge(values[["suite", "dataset", "metric"]].drop_duplicates(), "left", ["suite", "dataset"])
     table = table.merge(values, "left", indicator="measured")
-    older = table["metric"].isin(LATER) & table["finished"] & (table["measured"] == "left_only")
+    older = table["metric"].isin(OPTIONAL) & table["finished"] & (table["measured"] == "left_only")
     table = table[~older].drop(columns=["finished", "measured"])
     labelled: pd.DataFrame = table.assign(metric=table["metric"].astype("str").fillna("nmll"))
     return labelled

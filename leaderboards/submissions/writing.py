@@ -70,7 +70,8 @@ def write_submission(results: Leaderboard, package: Path, by: str, folder: Path)
 
     def fill(fresh: Path) -> str:
         shutil.copytree(package, fresh / "package", ignore=shutil.ignore_patterns(*LEFT_OUT))
-        write_compact(rows, _of(results.timings, methods), [], fresh / "results", _of(results.longer, methods))
+        others = (_of(table, methods) for table in (results.longer, results.recalibrated))
+        write_compact(rows, _of(results.timings, methods), [], fresh / "results", *others)
         described = _described(rows, methods, by)
         text = json.dumps(described, indent=1) + "\n"
         (fresh / DESCRIPTION).write_text(text, encoding="utf-8", newline="\n")

@@ -33,7 +33,7 @@ from lockstep_bench.leaderboards.wording.formats import (
     number,
     visible,
 )
-from lockstep_bench.leaderboards.wording.missing_metrics import OLDER
+from lockstep_bench.leaderboards.wording.missing_metrics import missing
 
 LONG = 12  # methods, beyond which a table has one line per method
 FEWEST_SPLITS = 2  # for a test
@@ -236,7 +236,7 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
     rows, names = [], list(map(str, summary["metric"].unique()))
     for method, by_metric in of_method.items():
         cells = {name: _cell(v, places.get((method, name)), rankings.get(name)) for name, v in by_metric.items()}
-        cells |= {name: BoardCell(hint=OLDER) for name in names if name not in cells}
+        cells |= {name: BoardCell(hint=missing(name)) for name in names if name not in cells}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(BoardRow(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows

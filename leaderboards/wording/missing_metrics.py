@@ -2,12 +2,18 @@
 
 import pandas as pd
 
-from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.metrics import RECALIBRATED, metric
 from lockstep_bench.leaderboards.wording.formats import counted, visible
 from lockstep_bench.shared.schema import CLASSIFICATION, LATER, REGRESSION
 
 MOST_NAMED = 6  # methods in a sentence
 OLDER = "not measured: the rows are older than this metric"
+NOT_RECALIBRATED = "not recalibrated: `lockstep-bench recalibrate` does it where predictions are kept"
+
+
+def missing(name: str) -> str:
+    """Return why finished results of a method lack a metric."""
+    return NOT_RECALIBRATED if name in RECALIBRATED else OLDER
 
 
 def older_rows(cells: pd.DataFrame) -> str:

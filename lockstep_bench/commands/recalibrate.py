@@ -28,7 +28,8 @@ def main(
     The factor multiplies the standard deviation of a regression's predictions. It is fitted to held-out training rows.
     Cells that are recalibrated already are passed over. Hyper-parameters are those of the cell.
     """
-    from lockstep_bench.bench.evaluation.recalibration import recalibrations, stored
+    from lockstep_bench.bench.evaluation.recalibration import recalibrations
+    from lockstep_bench.shared.rows.recalibrated import read_recalibrated
 
     if not (results / "cells").is_dir():
         raise typer.BadParameter(f"{results} has no folder 'cells'; give the --out of a run")
@@ -36,7 +37,7 @@ def main(
     show(f"{sum(not each.reason for each in outcomes)} of {len(outcomes)} cells were recalibrated")
     for reason, count in Counter(each.reason for each in outcomes if each.reason).items():
         show(f"{count}: {reason}")
-    rows = stored(results).to_pandas()
+    rows = read_recalibrated(results).table.to_pandas().dropna(axis="columns", how="all")
     if csv:
         rows.to_csv(csv, index=False)
     if len(rows):
@@ -48,6 +49,8 @@ def _show_means(rows: "pd.DataFrame") -> None:
     import numpy as np
     from rich.console import Console
     from rich.table import Table
+
+    from lockstep_bench.shared.rows.recalibrated import FACTOR
 
     names = [name for name in SHOWN if f"{name}_recalibrated" in rows]
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -62,9 +65,7 @@ def _show_means(rows: "pd.DataFrame") -> None:
     for (dataset, method, _), group in rows.groupby(["dataset", "method", "protocol_hash"]):
         means = [group[column].mean() for name in names for column in (name, f"{name}_recalibrated")]
         texts = ["" if np.isnan(mean) else f"{mean:.3f}" for mean in means]
-        table.add_row(
-            str(dataset), str(method), str(len(group)), f"{np.exp(np.log(group['factor']).mean()):.3f}", *texts
-        )
+        table.add_row(str(dataset), str(method), str(len(group)), f"{np.exp(np.log(group[FACTOR]).mean()):.3f}", *texts)
     Console().print(table)
 
 

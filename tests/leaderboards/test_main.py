@@ -402,6 +402,24 @@ def test_rank_needs_one_protocol(shared_folder):
     assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in result.stderr
 
 
+def test_correlate_takes_all_suites_that_have_both_metrics(folder):
+    rows = [
+        {"suite": suite, "dataset": "yacht", "method": method, "nmll": nmll, "nmll_joint_10": joint}
+        for suite, scores in {"uci": (1.0, 2.0, 3.0, 4.0), "keel": (4.0, 3.0, 2.0, 1.0), "toy": [None] * 4}.items()
+        for method, nmll, joint in zip(("map", "swag", "mfvi", "vifa"), (1.0, 2.0, 3.0, 4.0), scores, strict=True)
+    ]
+    out = folder(*rows)
+    said = run("correlate", out, "--preset", "paper", "--metrics", "nmll,nmll_joint_10").output.splitlines()
+    assert [line.split(",")[0] for line in said[:3]] == [
+        "keel. NMLL and NMLL of ten points jointly: mean tau -1.00",
+        "uci. NMLL and NMLL of ten points jointly: mean tau 1.00",
+        "NMLL and NMLL of ten points jointly: mean tau 0.00",
+    ]
+    none = run("correlate", out, "--preset", "paper", "--metrics", "nmll,crps")
+    assert none.exit_code != 0
+    assert "no suite has results of preset 'paper' with both metrics" in none.output
+
+
 def test_curves_say_at_which_size_a_method_pays_off(folder):
     rows = [
         {

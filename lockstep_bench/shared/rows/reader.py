@@ -147,15 +147,15 @@ class CellFiles:
 
 def read_timings(out: Path) -> Rows:
     """Return the rows under OUT/timings, of the schema `shared.schema.TIMINGS`, for the results folder `out`."""
-    return _read_folder(out / "timings", TIMINGS)
+    return read_folder(out / "timings", TIMINGS)
 
 
 def read_longer(out: Path) -> Rows:
     """Return the rows under OUT/longer, of the schema `shared.schema.LONGER`, for the results folder `out`."""
-    return _read_folder(out / "longer", LONGER)
+    return read_folder(out / "longer", LONGER)
 
 
-def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
+def read_folder(folder: Path, schema: pa.Schema) -> Rows:
     """Read the Parquet files of a folder, in the order of their names."""
     passed_over: dict[Path, str] = {}
     names = [name for name in _files(folder, passed_over) if not name.endswith(".tmp")]

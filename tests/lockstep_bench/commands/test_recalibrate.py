@@ -19,7 +19,7 @@ def test_table_and_csv_have_scores_before_and_after(tmp_path):
     assert "1 of 1 cells were recalibrated" in ran.output
     assert "constant" in ran.output
     (row,) = pd.read_csv(tmp_path / "scores.csv").to_dict("records")
-    assert {"factor", "nmll", "nmll_recalibrated", "crps_recalibrated"} < row.keys()
+    assert {"recalibration_factor", "nmll", "nmll_recalibrated", "crps_recalibrated"} < row.keys()
 
 
 def test_a_folder_without_cells_is_refused(tmp_path):

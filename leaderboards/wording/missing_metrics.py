@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from lockstep_bench.leaderboards.metrics import RECALIBRATED, metric
+from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording.formats import counted, visible
+from lockstep_bench.shared.rows.recalibrated import SHOWN as RECALIBRATED
 from lockstep_bench.shared.schema import CLASSIFICATION, LATER, REGRESSION
 
 MOST_NAMED = 6  # methods in a sentence

@@ -11,7 +11,7 @@ NAMES = ("README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md")
 DOCUMENTS = [*(ROOT / name for name in NAMES), *sorted(ROOT.glob("docs/**/*.md"))]
 TEMPLATES = sorted(ROOT.glob("leaderboards/site/templates/*.html"))
 
-# The largest counts allowed, which are today's. Lower one when it falls; raise none.
+# The largest counts allowed. Lower one when its count falls; raise none.
 MOST = {
     "sentences of 35 words or more": 15,
     "clauses that begin with 'what'": 51,
@@ -23,7 +23,7 @@ MOST = {
 
 def test_plain_english_counts_do_not_rise():
     found = counts(chain(*map(of_document, DOCUMENTS), *map(of_template, TEMPLATES)))
-    assert found == MOST  # lower a number of MOST when its count has fallen
+    assert not {name: (count, MOST[name]) for name, count in found.items() if count > MOST[name]}
 
 
 @pytest.mark.parametrize(

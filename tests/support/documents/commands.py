@@ -17,6 +17,7 @@ from lockstep_bench.shared.papers.entries import SUITE as PAPERS
 MODULES = {
     "benchmarks.beside_bde": "benchmarks.beside_bde",
     "benchmarks.forecasts": "benchmarks.forecasts",
+    "benchmarks.conformance_of_others": "benchmarks.conformance_of_others",
     "benchmarks.speed": "benchmarks.speed",
     "benchmarks.overhead": "benchmarks.overhead",
     "benchmarks.stream_memory": "benchmarks.stream_memory",

@@ -1,5 +1,4 @@
-"""Publication of a leaderboard: the site, its results as Parquet, and checksums, in a folder, on a git branch,
-or in two folders for the Hugging Face Hub.
+"""Publication of a leaderboard: the site, its results as Parquet, and checksums, in folders or on a git branch.
 
 Imports `leaderboards.site` and the layers below it.
 
@@ -16,7 +15,14 @@ from lockstep_bench.leaderboards.publishing.folder import replace_folder
 from lockstep_bench.leaderboards.publishing.huggingface import write_huggingface
 from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
-__all__ = ["Commit", "PublishingRefused", "SiteContents", "publish_to_branch", "publish_to_folder", "publish_to_huggingface"]
+__all__ = [
+    "Commit",
+    "PublishingRefused",
+    "SiteContents",
+    "publish_to_branch",
+    "publish_to_folder",
+    "publish_to_huggingface",
+]
 
 
 def publish_to_folder(results: Leaderboard, folder: Path) -> SiteContents:

@@ -55,7 +55,9 @@ class SiteContents(NamedTuple):
 
 
 def write_contents(results: Leaderboard, folder: Path, readme_head: str = "") -> SiteContents:
-    """Write the site, its results, a README that begins with `readme_head`, metadata and checksums into an empty folder.
+    """Write the site, its results, a README, metadata and checksums into an empty folder.
+
+    The README begins with `readme_head`.
 
     Raises:
         PublishingRefused: No result is finished.

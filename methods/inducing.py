@@ -267,7 +267,7 @@ class Inducing(Method):
         return [layer(shapes) for shapes in layers]
 
     def sizes(self, network: Network) -> list[LayerSizes]:
-        """Return the sizes of each matrix layer."""
+        """Return the shapes of the weights and of the inducing weights, layer by layer."""
         if self.size is not None:
             return self._sizes_with(network, self.size, capped=False)
         # The number of parameters grows with M.

@@ -113,5 +113,5 @@ def test_more_folds_than_training_rows_are_refused(invoke, houses, tmp_path, wor
 def test_empty_folder_argument_is_refused(invoke, houses, tmp_path, option):
     refused = invoke("--csv", "houses.csv", "--target", "price", "--impute", "median", option, "")
     assert refused.exit_code == 2
-    assert "an empty text is no folder; write . for the current one" in refused.stderr
+    assert "the folder has no name; write . for the current folder" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["houses.csv"]

@@ -190,7 +190,7 @@ def _validated(estimator: PosteriorEstimator, x: Any, *y: Any, **options: Any) -
         texts = ", ".join(map(repr, x.select_dtypes(exclude=["number", "bool"]).columns)) if named else ""
         if texts and str(error).startswith("could not convert"):
             raise ValueError(
-                f"X has columns that are no numbers, {texts}; encode them, for example with "
+                f"X has columns that are not numeric, {texts}; encode them, for example with "
                 "sklearn.preprocessing.OneHotEncoder in a pipeline"
             ) from error
         raise

@@ -61,7 +61,7 @@ def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.devi
         case {"record": str(kind), "parts": list(parts)}:
             record = _record(kind)
             if record is None or len(parts) != len(record._fields):
-                raise ValueError(f"{kind} is no named tuple of {len(parts)} fields in an installed method")
+                raise ValueError(f"{kind} is not a named tuple of {len(parts)} fields in an installed method")
             return record(*(unpacked(part, tensors, device) for part in parts))
         case {"tuple": list(parts)}:
             return tuple(unpacked(part, tensors, device) for part in parts)

@@ -29,12 +29,15 @@ def cluster_of(
     for option, value in (("--devices", devices), ("--workers", workers)):
         if value is not None:
             raise InvalidRequest(
-                f"{option} {value} is for this machine, and --cluster {address} has workers with devices of their own; "
+                f"{option} {value} works on this machine only, and --cluster {address} has workers "
+                "with devices of their own; "
                 "leave one of the two out"
             )
     for option, asked in (("--timing", timing), ("--longer", longer)):
         if asked:
-            raise InvalidRequest(f"{option} is for this machine; run it without --cluster on the same results folder")
+            raise InvalidRequest(
+                f"{option} works on this machine only; run it without --cluster on the same results folder"
+            )
     check(address, tls)
     return address, tls
 

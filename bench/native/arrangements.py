@@ -108,7 +108,7 @@ def _index_put(
 
 def _constants(indices: Sequence[View | None]) -> tuple[Any, ...]:
     if any(index is not None and index.value.constant is None for index in indices):
-        raise Unsupported("an index that the update computes has no native form")
+        raise Unsupported("an index that the update computes cannot be compiled")
     return tuple(slice(None) if index is None else index.value.constant for index in indices)
 
 

@@ -52,14 +52,14 @@ def _plus_matmul(
     nests: Nests, operation: Operation, start: View, left: View, right: View, *, beta: float = 1, alpha: float = 1
 ) -> View:
     if (beta, alpha) != (1, 1):
-        raise Unsupported("a scaled matrix product that is added to a tensor has no native form")
+        raise Unsupported("a scaled matrix product that is added to a tensor cannot be compiled")
     product = _matmul(nests, operation, left, right)
     return nests.compute("{0} + {1}", [start, product], operation.shape, start.value.dtype)
 
 
 def _square(matrix: View) -> int:
     if len(matrix.shape) != 2:
-        raise Unsupported("a batch of factorisations has no native form")
+        raise Unsupported("a batch of factorisations cannot be compiled")
     return matrix.shape[-1]
 
 
@@ -77,7 +77,7 @@ def _qr(nests: Nests, operation: Operation, matrix: View, mode: str = "reduced")
     _square(matrix)
     rows, columns = matrix.shape
     if mode != "reduced" or rows < columns:
-        raise Unsupported(f"a {mode} QR decomposition of a {rows} x {columns} matrix has no native form")
+        raise Unsupported(f"a {mode} QR decomposition of a {rows} x {columns} matrix cannot be compiled")
     text = f"qr<{rows}, {columns}>({{0}}, {{1}}, {{2}});"
     return nests.call(text, [nests.whole(matrix)], (rows, columns), (columns, columns), factorises=rows)
 
@@ -114,12 +114,10 @@ def _last_eigenpairs(nests: Nests, operation: Operation, matrix: View, *_: Any) 
             if axis is not None and axis != last_axis and tuple(example.shape) == full:
                 continue  # all rows
             if axis != last_axis or slices[1] % n != n - example.shape[-1] or len(slices) > 3:
-                raise Unsupported("eigenpairs other than the last few have no native form")
+                raise Unsupported("eigenpairs other than the last few cannot be compiled")
             kept = max(kept, example.shape[-1])
     if n > MAX_EIGENPAIRS_OF:
-        raise Unsupported(
-            f"eigenpairs of a {n} x {n} matrix have no native form; at most {MAX_EIGENPAIRS_OF} rows have"
-        )
+        raise Unsupported(f"eigenpairs of a {n} x {n} matrix cannot be compiled; at most {MAX_EIGENPAIRS_OF} rows can")
     text = f"last_eigenpairs<{n}, {kept}>({{0}}, {{1}}, {{2}});"
     return nests.call(text, [nests.whole(matrix)], (n,), (n, n), factorises=2 * n)
 

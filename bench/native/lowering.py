@@ -65,7 +65,7 @@ class _Lowering:
                 except Unsupported:
                     raise
                 except Exception as error:
-                    reason = f"operator {node.target} has no native form for its arguments: {error}"
+                    reason = f"operator {node.target} cannot be compiled for its arguments: {error}"
                     raise Unsupported(reason) from error
             else:
                 self._program.outputs = [self._of[leaf] for leaf in node.args[0]]
@@ -90,7 +90,7 @@ class _Lowering:
             return self._elementwise(target, arguments, options, example)
         if target in RULES:
             return RULES[target](self._nests, Operation(node, self._examples), *arguments, **options)
-        raise Unsupported(f"operator {target} has no native form")
+        raise Unsupported(f"operator {target} cannot be compiled")
 
     def _lowered(self, argument: Any) -> Any:
         if isinstance(argument, Node):

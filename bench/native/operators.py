@@ -108,7 +108,7 @@ def nan_to_num(value: str, nan: float | None, high: float | None, low: float | N
 def usual_softplus(value: str, beta: float, threshold: float) -> str:
     """Return the operand of a softplus; raise an error unless its parameters are torch's defaults."""
     if (beta, threshold) != (1, 20):
-        raise ValueError(f"softplus with beta {beta} and threshold {threshold} has no native form; beta 1 and 20 have")
+        raise ValueError(f"softplus with beta {beta} and threshold {threshold} cannot be compiled; beta 1 and 20 can")
     return value
 
 

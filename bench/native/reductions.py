@@ -33,7 +33,7 @@ def _vector_norm(
     nests: Nests, operation: Operation, view: View, order: float = 2, axes: Axes = None, keepdim: bool = False, **_: Any
 ) -> View:
     if order != 2:
-        raise Unsupported(f"a norm of order {order} has no native form")
+        raise Unsupported(f"a norm of order {order} cannot be compiled")
     square = nests.compute("{0} * {0}", [view], view.shape, view.value.dtype)
     total = _sum(nests, operation, square, axes)
     return nests.compute("sqrt_({0})", [total], total.shape, view.value.dtype)
@@ -65,7 +65,7 @@ def _exponentials(nests: Nests, view: View, largest: View, axis: int) -> View:
 def _logsumexp(nests: Nests, operation: Operation, view: View, axes: Axes, keepdim: bool = False) -> View:
     (axis, *others) = axes_of(view, axes)
     if others:
-        raise Unsupported("logsumexp over several axes has no native form")
+        raise Unsupported("logsumexp over several axes cannot be compiled")
     dtype, largest = view.value.dtype, nests.largest(view, [axis])
     # Where the largest number is infinite, the logarithm of the sum is infinite too, as in torch, and not NaN.
     text = f"select(abs_({{0}}) == {literal(float('inf'), dtype)}, {literal(0, dtype)}, {{0}})"

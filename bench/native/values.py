@@ -51,7 +51,7 @@ class Value:
 
     @property
     def size(self) -> int:
-        """Number of elements for one replica."""
+        """Number of elements that one network of the stack has of this value."""
         return prod(self.shape)
 
 

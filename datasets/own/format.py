@@ -31,7 +31,7 @@ class Format(NamedTuple):
 
     @classmethod
     def of(cls, decimal: str | None, thousands: str | None, na_values: str | None, no_header: bool) -> Format:
-        """Return the notation from the values of command-line options.
+        """Return how a table writes numbers and missing values, from the values of command-line options.
 
         Args:
             decimal: decimal separator; None if the option is not given.
@@ -45,7 +45,7 @@ class Format(NamedTuple):
         for name, value in (("decimal", decimal), ("thousands", thousands)):
             if value is not None and value not in SEPARATORS[name]:
                 allowed = " ".join(map(repr, SEPARATORS[name]))
-                raise InvalidTable(f"--{name} {value!r} is no separator of numbers; allowed: {allowed}")
+                raise InvalidTable(f"--{name} {value!r} is not a separator of numbers; allowed: {allowed}")
         if decimal and decimal == thousands:
             raise InvalidTable(f"--decimal and --thousands are both {decimal!r}; they must differ")
         texts = [text.strip() for text in (na_values or "").split(",")]

@@ -31,22 +31,36 @@ def publish(
     results: Folders,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
+        typer.Option(
+            "--to",
+            metavar="DIR|branch:NAME|huggingface:DIR",
+            help="A folder, a branch of the current git repository, or a folder for the Hugging Face Hub.",
+        ),
     ],
 ) -> None:
     """Prepare a site for publication, with its results and checksums. Nothing is uploaded.
 
     A folder is replaced as a whole if an earlier publish made it, and left alone otherwise. A branch gets a new commit
-    if anything has changed; the working tree and the index stay as they are. The same results give the same bytes.
+    if anything has changed; the working tree and the index stay as they are. With huggingface:DIR, DIR/dataset gets the
+    rows with a card, and DIR/space the pages as a static Space. The same results give the same bytes.
     """
-    from lockstep_bench.leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
+    from lockstep_bench.leaderboards.publishing import (
+        PublishingRefused,
+        publish_to_branch,
+        publish_to_folder,
+        publish_to_huggingface,
+    )
 
     read = read_folders(results, cached=False)
+    commit, hub = None, None
     try:
         if to.startswith("branch:"):
             contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
+        elif to.startswith("huggingface:"):
+            hub = folder(to.removeprefix("huggingface:"))
+            contents = publish_to_huggingface(read, hub)
         else:
-            contents, commit = publish_to_folder(read, folder(to)), None
+            contents = publish_to_folder(read, folder(to))
     except PublishingRefused as refusal:
         stop(str(refusal))
     except OSError as error:
@@ -56,6 +70,9 @@ def publish(
     if commit:
         typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'unchanged'}")
         typer.echo(f"to publish it: {commit.push}")
+    elif hub:
+        for kind in ("dataset", "space"):
+            typer.echo(f"to upload it: hf upload OWNER/NAME {visible(hub / kind)} . --repo-type {kind}")
     else:
         typer.echo(visible(Path(to) / "index.html"))
 

@@ -1,4 +1,4 @@
-"""Publication of a leaderboard: the site, its results as Parquet, and checksums, in a folder or on a git branch.
+"""Publication of a leaderboard: the site, its results as Parquet, and checksums, in folders or on a git branch.
 
 Imports `leaderboards.site` and the layers below it.
 
@@ -12,9 +12,17 @@ from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.publishing.branch import Commit, commit_folder, publishable
 from lockstep_bench.leaderboards.publishing.contents import SiteContents, write_contents
 from lockstep_bench.leaderboards.publishing.folder import replace_folder
+from lockstep_bench.leaderboards.publishing.huggingface import write_huggingface
 from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
-__all__ = ["Commit", "PublishingRefused", "SiteContents", "publish_to_branch", "publish_to_folder"]
+__all__ = [
+    "Commit",
+    "PublishingRefused",
+    "SiteContents",
+    "publish_to_branch",
+    "publish_to_folder",
+    "publish_to_huggingface",
+]
 
 
 def publish_to_folder(results: Leaderboard, folder: Path) -> SiteContents:
@@ -25,6 +33,16 @@ def publish_to_folder(results: Leaderboard, folder: Path) -> SiteContents:
         OSError: A file cannot be written; `folder` stays unchanged.
     """
     return replace_folder(folder, lambda fresh: write_contents(results, fresh))
+
+
+def publish_to_huggingface(results: Leaderboard, folder: Path) -> SiteContents:
+    """Publish `results` as `folder`/dataset and `folder`/space, for the Hugging Face Hub, without uploading them.
+
+    Raises:
+        PublishingRefused: No result is finished, or `folder` holds files that publishing did not write.
+        OSError: A file cannot be written; `folder` stays unchanged.
+    """
+    return replace_folder(folder, lambda fresh: write_huggingface(results, fresh))
 
 
 def publish_to_branch(results: Leaderboard, branch: str) -> tuple[SiteContents, Commit]:

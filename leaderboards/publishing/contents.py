@@ -54,8 +54,10 @@ class SiteContents(NamedTuple):
     hosts: str  # names of the machines, which the pages show
 
 
-def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
+def write_contents(results: Leaderboard, folder: Path, readme_head: str = "") -> SiteContents:
     """Write the site, its results, a README, metadata and checksums into an empty folder.
+
+    The README begins with `readme_head`.
 
     Raises:
         PublishingRefused: No result is finished.
@@ -80,7 +82,7 @@ def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
     source, title = provenance(results.cells), cells_in_words(results.cells)
     parts = "\n".join(f"- `{name}`" for name in names)
     readme = README.format(contents=title, code=escaped(source.code), dates=source.dates, parts=parts)
-    (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
+    (folder / "README.md").write_text(readme_head + readme, encoding="utf-8", newline="\n")
     write_croissant(folder, title, results.cells["finished_at"].max().date().isoformat(), names)
     seal(folder)
     sizes = {name: (folder / name).stat().st_size for name in files(folder)}

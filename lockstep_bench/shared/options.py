@@ -15,5 +15,5 @@ def number(value: float) -> float:
 def folder(text: str | Path) -> Path:
     """Return the path of a folder; exit with an error for an empty text, which would mean the current folder."""
     if not str(text):
-        raise typer.BadParameter("an empty text is no folder; write . for the current one")
+        raise typer.BadParameter("the folder has no name; write . for the current folder")
     return Path(text)

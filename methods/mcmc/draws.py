@@ -33,7 +33,15 @@ class Kept(NamedTuple):
 
 
 def started_draws(weights: Tensor, count: int) -> Tensor:
-    """Return `count` copies of a chain's starting point (...), (`count`, ...), as storage for its draws."""
+    """Return storage for `count` draws of a chain, filled with copies of its starting point.
+
+    Args:
+        weights: (...), the starting point.
+        count: number of draws to be stored.
+
+    Returns:
+        (`count`, ...).
+    """
     return weights.expand(count, *weights.shape).clone()
 
 

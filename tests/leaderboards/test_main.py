@@ -212,7 +212,7 @@ def test_empty_folder_argument_is_refused(folder, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path / "here")
     result = run(words[0], results, words[1], "")
     assert result.exit_code == 2
-    assert "an empty text is no folder" in result.stderr
+    assert "the folder has no name" in result.stderr
     assert not list((tmp_path / "here").iterdir())
 
 

@@ -136,7 +136,7 @@ def _check_values(table: pa.Table) -> None:
     """Raise unless names are names, every text that should be a JSON object is one, and every time can be read."""
     for name in NAMES:
         if outside := [text for text in pc.unique(table[name]).to_pylist() if OUTSIDE.search(text)]:
-            raise _NotAResult(f"its {name} is {outside[0]!r}, which is no name")
+            raise _NotAResult(f"its {name} is {outside[0]!r}, which is not a valid name")
     for field in table.schema:
         if field.name in JSON_OBJECTS:
             for text in pc.unique(table[field.name]).to_pylist():

@@ -76,7 +76,10 @@ class CellFiles:
 
     @property
     def encoded(self) -> pa.Table:
-        """The needed columns of all cells, with dictionary-encoded texts: published cells first, then by file name."""
+        """The columns that the reader was asked for, of all cells, with dictionary-encoded texts.
+
+        Published cells come first; the others follow in the order of their file names.
+        """
         if self._added:
             self._rows = joined([self._rows, self._selected(self._separate(self._added)[1])])
             self._added.clear()
@@ -84,7 +87,7 @@ class CellFiles:
 
     @property
     def table(self) -> pa.Table:
-        """The needed columns of all cells, with the types of `shared.columns.CELLS`."""
+        """The columns that the reader was asked for, of all cells, with the types of `shared.columns.CELLS`."""
         table = self.encoded
         return table.cast(pa.schema([CELLS.field(name) for name in table.column_names]))
 

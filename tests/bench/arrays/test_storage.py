@@ -84,7 +84,7 @@ def test_loading_imports_only_named_tuples_of_methods(monkeypatch):
     imported = []
     monkeypatch.setattr("importlib.import_module", imported.append)
     for kind in ("os:system", "builtins:eval", "antigravity:fly", "subprocess:Popen"):
-        with pytest.raises(ValueError, match="is no named tuple"):
+        with pytest.raises(ValueError, match="is not a named tuple"):
             unpacked({"record": kind, "parts": []}, [], torch.device("cpu"))
     assert not imported
 

@@ -101,8 +101,8 @@ def test_given_missing_value_markers_are_recognised():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("x", None), "--decimal 'x' is no separator of numbers; allowed: '.' ','"),
-        ((None, ""), "--thousands '' is no separator"),
+        (("x", None), "--decimal 'x' is not a separator of numbers; allowed: '.' ','"),
+        ((None, ""), "--thousands '' is not a separator"),
         ((",", ","), "both ','"),
     ],
 )

@@ -105,7 +105,7 @@ def test_empty_folder_argument_is_refused(frame, write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "empty")
     result = new("houses", "--csv", path, "--target", "price", "--into", "")
     assert result.exit_code == 2
-    assert "an empty text is no folder" in result.stderr
+    assert "the folder has no name" in result.stderr
     assert not list(Path().iterdir())
 
 

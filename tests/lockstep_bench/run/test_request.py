@@ -87,8 +87,8 @@ def test_user_table_is_the_only_requested_data_set(folder):
         (Options(what=What(splits="4-2")), "runs backwards"),
         (Options(what=What(methods=" , ")), "--methods names nothing"),
         (Options(where=Where(devices="tpu")), "devices 'tpu' cannot be read"),
-        (Options(where=Where(cluster="tcp://a:1", workers=2)), "--workers 2 is for this machine"),
-        (Options(where=Where(cluster="tcp://a:1"), ways=Ways(timing=True)), "--timing is for this machine"),
+        (Options(where=Where(cluster="tcp://a:1", workers=2)), "--workers 2 works on this machine only"),
+        (Options(where=Where(cluster="tcp://a:1"), ways=Ways(timing=True)), "--timing works on this machine only"),
     ],
 )
 def test_contradictory_run_options_are_refused(options, complaint):

@@ -185,7 +185,7 @@ def test_file_of_a_newer_version_is_left_alone(out):
         (nameless, "it has no value for dataset"),
         (without_rows, "it holds nothing"),
         (twice, f"it holds {CELL.key}, {OTHER.key}"),
-        (outside, "its dataset is '../../elsewhere', which is no name"),
+        (outside, "its dataset is '../../elsewhere', which is not a valid name"),
         (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),
     ],
 )

@@ -65,7 +65,8 @@ def test_best_by_rmse_on_a_data_set_after_one_click(visit):
 
 def test_command_behind_a_number_after_two_clicks(visit):
     page = visit()
-    assert "python -m leaderboards rank RESULTS --suite uci --preset paper --metric nmll" in page.locator("#ranking").inner_text()
+    ranking = page.locator("#ranking").inner_text()
+    assert "python -m leaderboards rank RESULTS --suite uci --preset paper --metric nmll" in ranking
     follow(page, "energy")
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()
     command = page.locator("details.cell[data-method=vifa] pre").first

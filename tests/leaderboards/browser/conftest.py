@@ -57,8 +57,8 @@ def site(tmp_path_factory, row):
     """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third.
 
     On three more data sets there is a little, so that the first page has its picture, and on two with gaps, for its
-    column of these. Some rows were run for a table of a paper, whose tables and figures are the only ones on the page of
-    replications.
+    column of these. Some rows were run for a table of a paper, whose tables and figures are the only ones on the page
+    of replications.
     """
     rows, random = [], np.random.default_rng(1)
     for split in range(8):

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from lockstep_bench.leaderboards.wording.formats import shortened, visible
 
 SIDE, HEIGHT = 124, 88  # size of the plotting area of a panel, in units of its viewBox
-LEFT, TOP, FOOT = 22, 15, 13  # margins of the plotting area, for tick labels and the title
+LEFT, TOP, FOOT = 28, 15, 13  # margins of the plotting area, for tick labels and the title
 LONGEST = 22  # largest number of characters of a title
 FAR = 4.0  # lines are drawn at most this many widths or heights beyond the plotting area
 

@@ -36,6 +36,21 @@ def suite_and_preset(site: Site) -> tuple[str, str] | None:
     return None
 
 
+def rivals(site: Site, method: str) -> list[str]:
+    """Return the best variants of the other families, by mean rank: those that a method's page offers to compare with.
+
+    Empty if the page that compares methods does not have this one.
+    """
+    chosen = suite_and_preset(site)
+    name = next((name for name in ANSWERED if chosen and measured(site, *chosen, name)), None)
+    if not chosen or not name:
+        return []
+    standings = site.standings(*chosen, name)
+    if method in UNRANKED or method not in standings.by_method:
+        return []
+    return [row.method for row in standings.families.rows if row.method not in (method, *UNRANKED)]
+
+
 def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `compare.html`."""
     chosen = suite_and_preset(site)

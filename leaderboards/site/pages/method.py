@@ -14,6 +14,7 @@ from lockstep_bench.leaderboards.figures.sparks import Panel, grid
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import cell_details
 from lockstep_bench.leaderboards.site.content import Key, Site, preset_order
+from lockstep_bench.leaderboards.site.pages.compare import rivals
 from lockstep_bench.leaderboards.site.pages.suite import leading
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.site.strengths import RUNTIME, Measured, measured
@@ -73,6 +74,7 @@ def context(site: Site, method: str) -> dict[str, Any]:
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
         "failures": [failure for failure in site.failures if failure.method == method],
+        "rivals": rivals(site, method),
         "relatives": [other for other in others if card.family and site.card(other).family == card.family],
     }
 

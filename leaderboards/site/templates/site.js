@@ -206,7 +206,7 @@
     const usual = ["map", "deep-ensemble"].every((name) => [...choices[0].options].some((one) => one.value === name))
       ? ["map", "deep-ensemble"] : [...choices[0].options].slice(1, 3).map((one) => one.value);
     const asked = (state.get("methods") || "").split(",").filter(Boolean);
-    choices.forEach((choice, i) => { choice.value = (asked.length > 1 ? asked : usual)[i] || ""; });
+    choices.forEach((choice, i) => { choice.value = (asked.length ? asked : usual)[i] || ""; });
     metric.value = state.get("metric") || metric.options[0].value;
     document.getElementById("comparison").hidden = false;
 
@@ -227,7 +227,7 @@
       const { rows, over, byRatio } = compared(data, metric.value, methods), [first, ...others] = methods;
       const { title, unit, goal } = data.metrics[metric.value];
       const head = table.createTHead().insertRow();
-      head.append(cell("th", "Data set"), ...others.map((name) => cell("th", `${name} against ${first}${unit === "nats" ? ", nats" : ""}`)));
+      head.append(Object.assign(cell("th", "Data set"), { className: "corner" }), ...others.map((name) => cell("th", `${name} against ${first}${unit === "nats" ? ", nats" : ""}`)));
       const body = table.createTBody();
       const write = (name, found) => {
         const row = body.insertRow();
@@ -291,6 +291,13 @@
     for (const place of document.querySelectorAll(".scroll")) {
       const table = place.querySelector("table");
       if (!table || table.matches(".wins, .splits")) continue;
+      /* Beside a figure, table and button stay one item of the row. */
+      if (place.parentElement.classList.contains("beside")) {
+        const both = document.createElement("div");
+        both.className = "with-button";
+        place.replaceWith(both);
+        both.append(place);
+      }
       place.after(small("CSV of this table", () => {
         const link = document.createElement("a");
         link.href = URL.createObjectURL(new Blob([csvOf(table)], { type: "text/csv" }));

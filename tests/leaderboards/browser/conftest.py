@@ -56,8 +56,9 @@ def entries_of_a_paper() -> list[Entry]:
 def site(tmp_path_factory, row):
     """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third.
 
-    On three more data sets there is a little, so that the first page has its picture. Some rows were run for a table of
-    a paper, whose tables and figures are the only ones on the page of replications.
+    On three more data sets there is a little, so that the first page has its picture, and on two with gaps, for its
+    column of these. Some rows were run for a table of a paper, whose tables and figures are the only ones on the page
+    of replications.
     """
     rows, random = [], np.random.default_rng(1)
     for split in range(8):
@@ -66,6 +67,7 @@ def site(tmp_path_factory, row):
                 value = level + 0.1 * hard + 0.01 * random.normal()
                 cell = {"dataset": dataset, "method": method, "split": split, "task": "regression"}
                 cell |= {"nmll": value, "rmse": 40 - value, "coverage_90": 0.9, "fit_seconds": 1.5}
+                cell |= {"tune_seconds": 10.0, "exclusive": True}
                 cell |= {"hparams": json.dumps({"lr": 0.01 * (1 + split), "prior_precision": 2.0})}
                 if method == EVIL_METHOD and split in (2, 5):
                     cell |= {"status": "failed", "error": EVIL_ERROR, "log": EVIL_ERROR}
@@ -78,6 +80,11 @@ def site(tmp_path_factory, row):
         for dataset in ("kin8nm", "power", "yacht"):
             for method, nmll in (("vifa", 0.3), ("mfvi", 0.4), ("map", 0.5)):
                 cell = {"dataset": dataset, "method": method, "split": split, "task": "regression"}
+                rows.append(cell | {"nmll": nmll + 0.01 * random.normal()})
+    for dataset in ("energy-gap", "yacht-gap"):
+        for method, nmll in (("vifa", 0.7), ("mfvi", 0.9), ("map", 0.5)):
+            for split in range(3):
+                cell = {"suite": "uci-gap", "dataset": dataset, "method": method, "split": split, "task": "regression"}
                 rows.append(cell | {"nmll": nmll + 0.01 * random.normal()})
     for dataset in ("energy", "yacht", "boston"):
         for method in ("vifa", "vifa-lr", EVIL_METHOD):

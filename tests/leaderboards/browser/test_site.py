@@ -133,7 +133,7 @@ def test_method_pages_and_data_set_pages_link_mutually(visit):
     assert "vifa" in page.locator("main").inner_text()
     page.locator("main").get_by_role("link", name="energy").first.click()
     page.wait_for_url(f"**/{ENERGY}*")
-    page.locator("nav").get_by_role("link", name="uci").click()
+    page.locator("nav").get_by_role("link", name="uci", exact=True).click()
     page.wait_for_url(f"**/{SUITE}")
     page.go_back()
     assert ENERGY in page.url
@@ -167,7 +167,7 @@ def test_theme_follows_the_system_until_chosen(visit, system, other):
     page.context.add_init_script(f"Object.assign(localStorage, {stored})")
     page.reload()
     assert (brightness(page) < 0.5) == (other == "dark")
-    page.locator("nav").get_by_role("link", name="uci").click()
+    page.locator("nav").get_by_role("link", name="uci", exact=True).click()
     page.wait_for_url(f"**/{SUITE}")
     assert (brightness(page) < 0.5) == (other == "dark")
 

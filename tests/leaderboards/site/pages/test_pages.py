@@ -59,7 +59,8 @@ def test_links_resolve_and_ids_are_unique(small_site):
     for name, page in small_site.items():
         assert len(page.ids) == len(set(page.ids))
         for link in page.links:
-            target, _, fragment = link.partition("#")
+            address, _, fragment = link.partition("#")
+            target = address.partition("?")[0]
             assert target in small_site or not target, (name, link)
             assert not fragment or fragment in small_site[target or name].ids, (name, link)
 
@@ -77,7 +78,7 @@ def test_every_page_is_reachable_from_the_index(small_site):
     reached, new = set(), {"index.html"}
     while new:
         reached |= new
-        new = {link.partition("#")[0] for name in new for link in small_site[name].links} - reached - {""}
+        new = {re.split("[?#]", link)[0] for name in new for link in small_site[name].links} - reached - {""}
     assert reached == set(small_site)
 
 

@@ -10,7 +10,16 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from benchmarks.libraries.wrapping import BLUNDELL, DRAWS, Wrapper, minimised, precisions, spaced_draws
+from benchmarks.libraries.wrapping import (
+    BLUNDELL,
+    DRAWS,
+    LANGEVIN_RATES,
+    Wrapper,
+    langevin_rate,
+    minimised,
+    precisions,
+    spaced_draws,
+)
 from lockstep_bench.methods.api import Batch, LogUniform, Paper, Problem, Task
 
 INITIAL_SD = 0.1
@@ -120,13 +129,12 @@ class SGLD(OfPosteriors):
     usual_updates = 2500
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {"lr": LogUniform(0.03, 0.3), **precisions(task)}
+        return {"lr": LANGEVIN_RATES, **precisions(task)}
 
     def draws(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Tensor:
         from posteriors.sgmcmc import sgld
 
-        rate = float(problem.hparams.lr / (problem.n_train * problem.scale + problem.hparams.prior_precision))
-        return self.chain(sgld.build(self.density(problem, x, y), lr=rate), problem)
+        return self.chain(sgld.build(self.density(problem, x, y), lr=langevin_rate(problem)), problem)
 
 
 METHODS = (DiagonalVI, DenseVI, DenseLaplace, SGLD)

@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from benchmarks.libraries.wrapping import (
     BLUNDELL,
     DRAWS,
+    LANGEVIN_RATES,
     GaussianNLL,
     Wrapper,
     flat,
+    langevin_rate,
     layers,
     precisions,
     spaced_draws,
@@ -94,15 +96,14 @@ class SGLD(Sampler):
     noise_factor = 1.0
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return {"lr": LogUniform(0.03, 0.3), **precisions(task)}
+        return {"lr": LANGEVIN_RATES, **precisions(task)}
 
     def optimiser(self, parameters: Iterable[Tensor], problem: Problem) -> Any:
         torchvision()
         from torch_uncertainty.optim import SGLD as Optimiser
 
-        alpha = problem.hparams.prior_precision
-        rate = float(problem.hparams.lr / (problem.n_train * problem.scale + alpha))
-        return Optimiser(parameters, lr=rate, noise_factor=self.noise_factor, weight_decay=float(alpha))
+        rate, alpha = langevin_rate(problem), float(problem.hparams.prior_precision)
+        return Optimiser(parameters, lr=rate, noise_factor=self.noise_factor, weight_decay=alpha)
 
 
 class DefaultSGLD(SGLD):

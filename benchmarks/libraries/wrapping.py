@@ -1,4 +1,4 @@
-"""What the wrappers share: the library's draws of the weights become a predictive distribution of the benchmark.
+"""Common parts of the wrappers: the library's draws of the weights become a predictive distribution of the benchmark.
 
 A wrapper trains by the library on all rows at once and returns draws of the weights that the library's own sampler
 makes. The noise precision is given and not learned, as the checks demand.
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from lockstep_bench.methods.api import FullBatchMethod, LogUniform, Noise, Paper, Predictive, Problem, Task
 
 DRAWS = 500  # of the weights, kept as the posterior
+LANGEVIN_RATES = LogUniform(0.03, 0.3)  # relative to the curvature of the log posterior
 
 
 class Wrapper(FullBatchMethod):
@@ -66,6 +67,11 @@ class Wrapper(FullBatchMethod):
 def precisions(task: Task) -> dict[str, BaseDistribution]:
     """Return the ranges of the prior precision and of the noise precision, which are those of our own methods."""
     return {"prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}
+
+
+def langevin_rate(problem: Problem) -> float:
+    """Return the step size of Langevin dynamics: `lr` over (N times the noise precision + the prior precision)."""
+    return float(problem.hparams.lr / (problem.n_train * problem.scale + problem.hparams.prior_precision))
 
 
 @contextmanager

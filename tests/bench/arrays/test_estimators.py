@@ -256,7 +256,7 @@ def test_error_on_missing_values_names_the_column():
 def test_error_on_text_columns_names_the_column():
     frame = pd.DataFrame({"age": np.arange(40.0), "city": ["Rome", "Oslo"] * 20, "open": [True, False] * 20})
     regressor = PosteriorRegressor("map", hparams=GIVEN, **SHORT)
-    with pytest.raises(ValueError, match="no numbers, 'city'; encode them"):
+    with pytest.raises(ValueError, match="not numeric, 'city'; encode them"):
         regressor.fit(frame, np.arange(40.0))
     encoder = ColumnTransformer([("city", OneHotEncoder(), ["city"])], remainder="passthrough")
     make_pipeline(encoder, regressor).fit(frame, np.arange(40.0))

@@ -16,6 +16,7 @@ def test_state_memory_is_linear_in_dimension_times_factors(name, per_dimension):
     assert measured(name, dim, k).state_mib == pytest.approx(4 * per_dimension * dim / MIB, rel=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak of a process")
 def test_peak_memory_is_a_few_times_the_state():
     # Two states, and some arrays of the factors' size between them; what the allocator keeps of those that are freed

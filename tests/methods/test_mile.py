@@ -99,7 +99,13 @@ def test_padded_rows_do_not_affect_mile(problem, full):
     assert float(problem.log_posterior(weights, full)) == pytest.approx(float(problem.log_posterior(weights, padded)))
 
 
-@pytest.mark.parametrize(("options", "error"), [({}, 0.16), ({"first_error": 5e-4, "last_error": 5e-4}, 0.05)])
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        pytest.param({}, 0.16, marks=pytest.mark.slow),
+        ({"first_error": 5e-4, "last_error": 5e-4}, 0.05),
+    ],
+)
 def test_chains_sample_the_exact_linear_posterior(options, error):
     """The published energy error leaves a bias in three dimensions, which smaller steps take away."""
     problem = strong_prior(0, dim=3)

@@ -49,7 +49,8 @@ def train(fit, name, across, monkeypatch):
         ("map", TimedFit((20, 20), 100, 130)),
         ("mfvi", TimedFit((7,), 100, 130, predicted_noise=True)),  # a last tile of other rows
         ("map", TimedFit((40,), 40, 50)),  # as many units as rows
-        ("mile", TimedFit((20, 20), 100, 130)),  # full batches, with a mask of the rows
+        # Full batches, with a mask of the rows.
+        pytest.param("mile", TimedFit((20, 20), 100, 130), marks=pytest.mark.slow),
     ],
 )
 def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):

@@ -21,7 +21,7 @@ def linear() -> tuple[Part, np.ndarray]:
     return part, generator.standard_normal((5, 2))
 
 
-@pytest.mark.parametrize("sampler", ["hmc", "nuts"])
+@pytest.mark.parametrize("sampler", ["hmc", pytest.param("nuts", marks=pytest.mark.slow)])
 def test_samplers_draw_the_exact_posterior_of_a_linear_model(sampler):
     part, inputs = linear()
     truth = exact(part._replace(noise_precision=1.0), seed=0)

@@ -89,6 +89,7 @@ def test_missing_requirements_of_workers_are_reported_before_running(machines):
     assert "lacks method nowhere" in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_jobs_of_a_killed_worker_are_retried_on_another(machines, tmp_path):
     cluster = machines.cluster_of(2)
     todo, again, orphans = jobs(tmp_path, "hang-once"), [], []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from results_of_cells import result_of  # noqa: F401 (a fixture)
@@ -136,6 +137,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if sys.platform == "win32" and path.startswith(POSIX):
             item.add_marker(pytest.mark.skip(reason="for Linux and macOS alone"))
     items.sort(key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(RETRIED))
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    """Every test draws the same numbers from torch's global generator, whichever tests ran in its process before."""
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator of this test alone: one of its module would give numbers that depend on the tests before it."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,6 @@ from scipy import stats
 
 from lockstep_bench.leaderboards.stats.best_probability import SHARES, best_probabilities
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("ratio", [0.0, 1 / 9])
 def test_two_method_probability_equals_mixture_of_t_distributions(ratio):
@@ -27,22 +25,22 @@ def test_two_method_probability_equals_mixture_of_t_distributions(ratio):
     assert best_probabilities(losses, ratio, 100_000)[0] == pytest.approx(expected, abs=0.006)
 
 
-def test_probabilities_of_being_best_add_up_to_one():
-    assert best_probabilities(RNG.normal(size=(5, 9))).sum() == pytest.approx(1)
+def test_probabilities_of_being_best_add_up_to_one(rng):
+    assert best_probabilities(rng.normal(size=(5, 9))).sum() == pytest.approx(1)
 
 
-def test_equal_methods_have_equal_probabilities():
-    probability = np.mean([best_probabilities(RNG.normal(size=(6, 4))) for _ in range(150)], axis=0)
+def test_equal_methods_have_equal_probabilities(rng):
+    probability = np.mean([best_probabilities(rng.normal(size=(6, 4))) for _ in range(150)], axis=0)
     assert probability == pytest.approx(np.full(4, 0.25), abs=0.06)
 
 
-def test_method_first_on_every_set_is_certainly_best():
-    losses = RNG.random((10, 5)) + np.array([0, 1, 1, 1, 1])
+def test_method_first_on_every_set_is_certainly_best(rng):
+    losses = rng.random((10, 5)) + np.array([0, 1, 1, 1, 1])
     assert best_probabilities(losses)[0] > 0.99
 
 
-def test_failure_never_raises_the_probability_of_best():
-    losses = RNG.normal(size=(6, 4))
+def test_failure_never_raises_the_probability_of_best(rng):
+    losses = rng.normal(size=(6, 4))
     failed = losses.copy()
     failed[np.argmin(losses[:, 0]), 0] = nan
     assert best_probabilities(failed)[0] <= best_probabilities(losses)[0]

@@ -10,12 +10,10 @@ from statsmodels.stats.power import TTestPower
 
 from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors, needed
 
-RNG = np.random.default_rng(0)
 
-
-def test_interval_equals_baycomp_for_ten_folds():
+def test_interval_equals_baycomp_for_ten_folds(rng):
     """baycomp takes 1 / 10 as the correlation of ten folds, which is the ratio 1 / 9."""
-    differences = RNG.normal(0.3, 1.0, 10)
+    differences = rng.normal(0.3, 1.0, 10)
     ours = corrected_mean(differences, 1 / 9)
     posterior = baycomp.CorrelatedTTest(np.zeros(10), differences)  # the second less the first
     low, high = stats.t.interval(0.95, posterior.df, posterior.mean, np.sqrt(posterior.var))
@@ -24,16 +22,16 @@ def test_interval_equals_baycomp_for_ten_folds():
     assert p_below == pytest.approx(posterior.probs()[0])
 
 
-def test_interval_of_independent_differences_equals_scipy():
-    differences = RNG.normal(size=7)
+def test_interval_of_independent_differences_equals_scipy(rng):
+    differences = rng.normal(size=7)
     expected = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
     ours = corrected_mean(differences)
     assert (ours.low, ours.high) == pytest.approx(tuple(expected))
 
 
 @pytest.mark.parametrize("n", [2, 4, 20])
-def test_detectable_difference_equals_statsmodels(n):
-    differences = RNG.normal(size=n)
+def test_detectable_difference_equals_statsmodels(n, rng):
+    differences = rng.normal(size=n)
     effect = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
     assert corrected_mean(differences).detectable() == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
 
@@ -48,16 +46,16 @@ def test_detectable_difference_is_finite_at_tiny_levels():
     assert detectable_errors(1, 1e-7) > detectable_errors(4, 1e-7) > detectable_errors(inf, 1e-7) > 6
 
 
-def test_detectable_floor_is_the_limit_of_many_splits():
-    few = corrected_mean(RNG.normal(size=5), 1 / 9)
+def test_detectable_floor_is_the_limit_of_many_splits(rng):
+    few = corrected_mean(rng.normal(size=5), 1 / 9)
     spread = few.stderr / np.sqrt(1 / 5 + 1 / 9)
     many = Mean(0.0, spread * np.sqrt(1e-8 + 1 / 9), nan, nan, 10**8, 1 / 9)
     assert many.detectable() == pytest.approx(few.floor(), rel=1e-5)
-    assert corrected_mean(RNG.normal(size=5)).floor() == 0
+    assert corrected_mean(rng.normal(size=5)).floor() == 0
 
 
-def test_p_value_equals_scipy():
-    differences = RNG.normal(0.5, 1.0, 6)
+def test_p_value_equals_scipy(rng):
+    differences = rng.normal(0.5, 1.0, 6)
     assert corrected_mean(differences).p_value == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
 
 

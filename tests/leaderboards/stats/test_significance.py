@@ -6,11 +6,9 @@ from statsmodels.stats.multitest import multipletests
 
 from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level, holm_rejections
 
-RNG = np.random.default_rng(0)
 
-
-def test_holm_adjustment_equals_statsmodels():
-    p_values = np.concatenate([RNG.uniform(size=30), RNG.uniform(size=5) / 1000, [0.2, 0.2]])
+def test_holm_adjustment_equals_statsmodels(rng):
+    p_values = np.concatenate([rng.uniform(size=30), rng.uniform(size=5) / 1000, [0.2, 0.2]])
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
@@ -32,8 +30,8 @@ def test_holm_level_without_open_tests_is_five_percent():
 
 
 @pytest.mark.parametrize("scale", [1, 1e-2, 1e-4, 0])
-def test_fast_holm_rejections_equal_adjusted_p_values(scale):
-    p_values = np.concatenate([RNG.uniform(size=50) * scale, RNG.uniform(size=50), [np.nan, 0.05, 0.05]])
+def test_fast_holm_rejections_equal_adjusted_p_values(scale, rng):
+    p_values = np.concatenate([rng.uniform(size=50) * scale, rng.uniform(size=50), [np.nan, 0.05, 0.05]])
     significant, level = holm_rejections(p_values)
     adjusted = holm(p_values)
     assert significant.tolist() == (adjusted <= ALPHA).tolist()

@@ -110,6 +110,8 @@ class MarginalLaplace(FullBatchMethod):
         updates: number of updates of Adam.
     """
 
+    likelihoods = ("gaussian", "heteroscedastic", "bernoulli", "categorical")
+
     def __init__(self, structure: str = "full", updates: int = UPDATES):
         self.structure, self.updates_of_adam = structure, updates
 

@@ -16,7 +16,13 @@ from lockstep_bench.methods.laplace_marglik import (
     log_evidence,
     spectrum_of,
 )
-from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.maths.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+    StudentTNoise,
+)
 from lockstep_bench.methods.maths.noise import LiveNoise
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.networks.resnets import preresnet_20
@@ -200,3 +206,8 @@ def test_marginal_laplace_refuses_large_networks():
     assert MarginalLaplace().excludes(wide) == f"its covariance would be of 3301 weights; {MAX_UNCERTAIN} are allowed"
     assert MarginalLaplace("kron").excludes(wide) is None
     assert "all training rows" in MarginalLaplace("diag").excludes(Task("images", Categorical(10), preresnet_20()))
+
+
+def test_marginal_laplace_refuses_noise_whose_precision_has_no_closed_form():
+    heavy = Task("heavy tails", StudentTNoise((0.1, 10.0)), MLP(2, (3,)))
+    assert MarginalLaplace().excludes(heavy) == "no student-t likelihood"

@@ -17,6 +17,7 @@ import pandas as pd
 
 from lockstep_bench.leaderboards.stats.comparable import comparable, comparable_on_each, request
 from lockstep_bench.leaderboards.stats.ranking import losses_over_datasets, losses_over_splits
+from lockstep_bench.leaderboards.stats.runs import Runs
 
 FEWEST_SPLITS = 10  # whose residuals are taken for a sample of their distribution
 
@@ -44,7 +45,7 @@ def residuals(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Resi
         preset: label of the preset.
         metric: a column that has a direction in which it is better.
     """
-    requested = request(cells, suite, preset, metric)
+    requested = request(Runs.of(cells, suite, preset), metric)
     of_splits, ratios = [], []
     for boards in comparable_on_each(requested):
         (board,) = boards.by_dataset.values()

@@ -20,10 +20,12 @@ from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULL
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
-from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
+from lockstep_bench.leaderboards.stats import Ranking
 from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries, series_of
 from lockstep_bench.leaderboards.stats.factors import Design, designs
 from lockstep_bench.leaderboards.stats.rank_correlation import FEWEST_METHODS
+from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
+from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
@@ -117,7 +119,7 @@ class Site:
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
         self._rankings: dict[Key, dict[str, Ranking]] = {}
-        self._latest: tuple[tuple[str, str], pd.DataFrame] | None = None
+        self._runs: dict[tuple[str, str], Runs] = {}
 
     @cached_property
     def cells_of(self) -> Parts:
@@ -182,12 +184,11 @@ class Site:
         """Rows of `splits` by board; boards without a finished cell are missing."""
         return Parts(self.splits)
 
-    def cells_with(self, suite: str, preset: str) -> pd.DataFrame:
-        """Return the result rows of one suite and preset. The latest selection is cached for the next metric."""
-        if self._latest is None or self._latest[0] != (suite, preset):
-            chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
-            self._latest = (suite, preset), self.cells if chosen.all() else self.cells[chosen]
-        return self._latest[1]
+    def runs(self, suite: str, preset: str) -> Runs:
+        """Return the runs of one suite and preset, made at the first call."""
+        if (suite, preset) not in self._runs:
+            self._runs[suite, preset] = Runs.of(self.cells, suite, preset)
+        return self._runs[suite, preset]
 
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods by one metric, for each data set; computed at the first call.
@@ -196,8 +197,8 @@ class Site:
         """
         key = suite, preset, name
         if key not in self._rankings:
-            cells = self.cells_with(suite, preset)
-            self._rankings[key] = rank_on_datasets(cells, suite, preset, name, families=False, power=name in LEADS)
+            runs = self.runs(suite, preset)
+            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS)
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
@@ -296,7 +297,7 @@ class Site:
         """Return the standings of all methods by one metric, computed at the first call."""
         key = suite, preset, name
         if key not in self._standings:
-            self._standings[key] = standings_of(self.cells_with(suite, preset), *key, self.rankings(*key))
+            self._standings[key] = standings_of(self.runs(suite, preset), name, self.rankings(*key))
         return self._standings[key]
 
     @cached_property

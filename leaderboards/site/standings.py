@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import pandas as pd
-
-from lockstep_bench.leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
+from lockstep_bench.leaderboards.stats import Paired, Ranked, Ranking, Wins, win_rates
+from lockstep_bench.leaderboards.stats.ranking import rank_runs
+from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.methods import UNRANKED
 
@@ -78,23 +78,19 @@ class Standings(NamedTuple):
         return self.families.rows[:n]
 
 
-def standings_of(
-    cells: pd.DataFrame, suite: str, preset: str, metric: str, rankings: Mapping[str, Ranking]
-) -> Standings:
+def standings_of(runs: Runs, metric: str, rankings: Mapping[str, Ranking]) -> Standings:
     """Return the standings of methods by a metric, which must have a direction in which it is better.
 
     Args:
-        cells: result rows with labelled presets (`summary.with_labelled_presets`).
-        suite: name of the suite.
-        preset: label of the preset.
+        runs: runs of one suite and preset.
         metric: name of the metric.
         rankings: ranking of all methods by this metric, for each data set.
     """
-    table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
+    table = runs.chosen(methods=[name for name in runs.names[2] if name not in UNRANKED]).table(metric)
     wins = win_rates(table)
-    families = rank(cells, suite, preset, metric)
+    families = rank_runs(runs, metric)
     represented = {row.family: row.method for row in families.rows}
-    variants = _variants(cells, table, families)
+    variants = _variants(runs, table, families)
     places: dict[str, dict[str, Ranked]] = {}
     for dataset, ranking in rankings.items():
         for row in ranking.all_rows:
@@ -110,7 +106,7 @@ def standings_of(
     return Standings(by_method, families, rankings, places, table, tested, wins)
 
 
-def _variants(cells: pd.DataFrame, table: Paired, families: Ranking) -> list[Ranked]:
+def _variants(runs: Runs, table: Paired, families: Ranking) -> list[Ranked]:
     """Return rows of the other methods that were run on all splits on which one method of each family is compared."""
     names = [row.method for row in families.rows]
     tried = table.tried[table.tried.index.isin(families.datasets, level="dataset")]
@@ -118,7 +114,5 @@ def _variants(cells: pd.DataFrame, table: Paired, families: Ranking) -> list[Ran
     others = [str(method) for method in shared if method not in names and shared[method].all()] if names else []
     if not others:
         return []
-    everyone = rank(
-        cells, table.suite, table.preset, table.metric, methods=[*names, *others], datasets=families.datasets
-    )
+    everyone = rank_runs(runs, table.metric, methods=[*names, *others], datasets=families.datasets)
     return [row for row in everyone.rows if row.method in others]

@@ -16,8 +16,9 @@ One rule holds everywhere: a split on which a method was run without getting a v
 No value is imputed.
 """
 
-from lockstep_bench.leaderboards.stats.paired import Paired, paired
+from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking, rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.wins import Wins, win_rates
 
 __all__ = [

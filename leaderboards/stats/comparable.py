@@ -9,21 +9,16 @@ import numpy as np
 import pandas as pd
 
 from lockstep_bench.leaderboards.stats.balanced import MOST_LISTED, balanced
-from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective, ratios
+from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
 from lockstep_bench.leaderboards.stats.extents import extents
-from lockstep_bench.leaderboards.stats.families import family_of, representatives
-from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words, paired
-from lockstep_bench.leaderboards.stats.schemes import flagged_in_words, splits_of
+from lockstep_bench.leaderboards.stats.families import VALIDATED, family_of, representatives
+from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words
+from lockstep_bench.leaderboards.stats.runs import Runs
+from lockstep_bench.leaderboards.stats.schemes import SPLIT, flagged_in_words, splits_of
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.methods import UNRANKED
 
 REFERENCE = "map"
-
-# Columns of cells that a ranking uses, besides its metric.
-COLUMNS = (
-    *("suite", "dataset", "method", "preset", "split", "status", "schema_version", "n_train", "n_test"),
-    *("validation_nmll", "validation_w2_scaled"),
-)
 
 
 class ComparisonOptions(TypedDict, total=False):
@@ -51,16 +46,18 @@ class ComparisonRequest(NamedTuple):
     """A request for a ranking, with the results that it is about.
 
     Attributes:
-        rows: results of the methods to rank and of the reference method; the column `ranked` is true for the former.
-        where: suite, preset and metric.
+        runs: runs of the methods to rank and of the reference method.
+        ranked: methods to rank.
+        metric: name of the metric.
         methods: methods that the request names; empty if it names none.
         reference: method that differences refer to.
         notes: sentences on splits that are not ranked, and on whether one variant represents each method.
         power: see `ComparisonOptions`.
     """
 
-    rows: pd.DataFrame
-    where: tuple[str, str, str]
+    runs: Runs
+    ranked: list[str]
+    metric: str
     methods: Collection[str]
     reference: str
     notes: list[str]
@@ -68,9 +65,7 @@ class ComparisonRequest(NamedTuple):
 
 
 def request(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
+    runs: Runs,
     metric: str,
     *,
     methods: Collection[str] = (),
@@ -80,21 +75,18 @@ def request(
     power: bool = True,
 ) -> ComparisonRequest:
     """Return the request for a ranking, with its results; `ComparisonOptions` explains the arguments."""
-    used = [name for name in (*COLUMNS, metric) if name in cells]  # of tables made by hand, not all are there
-    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), used]
     if datasets:
-        rows = rows[rows["dataset"].isin(list(datasets))]
-    notes = [note] if (note := flagged_in_words(rows)) else []
-    shown = list(methods) or [name for name in paired(rows, suite, preset, metric).methods if name not in UNRANKED]
+        runs = runs.chosen(datasets=datasets)
+    notes = [flagged_in_words(runs.frame(SPLIT))] if runs.flagged.any() else []
+    ranked = list(methods) or [name for name in runs.table(metric).methods if name not in UNRANKED]
     if families and not methods:
-        chosen = representatives(rows[rows["method"].isin(shown)], reference)
-        if len(chosen) < len(shown):
-            n_variants = counted(len(shown), "variant")
+        chosen = representatives(runs.chosen(methods=ranked).frame(VALIDATED), reference)
+        if len(chosen) < len(ranked):
+            n_variants = counted(len(ranked), "variant")
             notes += [f"One method of each family, by validation score; {n_variants} were run."]
-        shown = list(chosen.values())
-    rows = rows[rows["method"].isin([*shown, reference])]
-    rows = rows.assign(ranked=rows["method"].isin(shown))
-    return ComparisonRequest(rows, (suite, preset, metric), methods, reference, notes, power)
+        ranked = list(chosen.values())
+    runs = runs.chosen(methods=[*ranked, reference])
+    return ComparisonRequest(runs, ranked, metric, methods, reference, notes, power)
 
 
 class SplitScores(NamedTuple):
@@ -193,7 +185,9 @@ def _on_each(
         for extent in extents(methods[run].tolist(), values[here][:, run], tried[here][:, run]):
             scores = {dataset: (np.asfortranarray(extent.values), of_reference[here[extent.splits]])}
             notes = [*requested.notes, *extent.notes]
-            part = comparable_of(requested, notes, extent.compared, ranked.goal, scores, by_ratio)
+            part = comparable_of(
+                requested.metric, requested.reference, notes, extent.compared, ranked.goal, scores, by_ratio
+            )
             made.append(part._replace(placed=extent.methods, fewer=bool(made)))
         parts += made
     return [part for part in parts if part.by_dataset]
@@ -201,13 +195,13 @@ def _on_each(
 
 def _tables(requested: ComparisonRequest) -> tuple[Paired, pd.Series, dict[str, float]]:
     """Return the values of the ranked methods, those of the reference, and the ratio of each data set's splits."""
-    rows, name = requested.rows, requested.reference
-    ranked = paired(rows[rows["ranked"]], *requested.where)
+    runs, name, metric = requested.runs, requested.reference, requested.metric
+    ranked = runs.chosen(methods=requested.ranked).table(metric)
     values = ranked.observed
     if name not in values:
-        values = paired(rows[rows["method"] == name], *requested.where).observed.reindex(ranked.observed.index)
+        values = runs.chosen(methods=[name]).table(metric).observed.reindex(ranked.observed.index)
     of_reference = values[name] if name in values else pd.Series(nan, ranked.observed.index)
-    return ranked, of_reference, ratios(rows)
+    return ranked, of_reference, runs.ratios()
 
 
 def _comparable(
@@ -220,7 +214,8 @@ def _comparable(
         for dataset, values in observed.groupby(level="dataset")
     }
     notes = [*requested.notes, *part.left_out, *_failures(part.table)]
-    return comparable_of(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
+    methods, goal = part.table.methods, part.table.goal
+    return comparable_of(requested.metric, requested.reference, notes, methods, goal, scores, by_ratio)
 
 
 def _failures(table: Paired) -> list[str]:
@@ -236,7 +231,8 @@ def _failures(table: Paired) -> list[str]:
 
 
 def comparable_of(
-    requested: ComparisonRequest,
+    metric: str,
+    reference: str,
     notes: list[str],
     methods: list[str],
     goal: str | float,
@@ -246,7 +242,8 @@ def comparable_of(
     """Return comparable results put together from their parts, with notes on the reference and untested data sets.
 
     Args:
-        requested: the request for a ranking.
+        metric: name of the metric.
+        reference: method that differences refer to.
         notes: sentences on what was left out.
         methods: names of the methods.
         goal: values that are good: "low", "high" or a nominal value.
@@ -261,7 +258,7 @@ def comparable_of(
     without = [visible(name) for name, absent in zip(by_dataset, missing, strict=True) if absent.any()]
     if without:
         where = f" on {listed(without, MOST_LISTED)}" if len(without) < len(by_dataset) else ""
-        notes.append(f"No differences{where}: {visible(requested.reference)} has no value on some split.")
+        notes.append(f"No differences{where}: {visible(reference)} has no value on some split.")
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
@@ -270,8 +267,8 @@ def comparable_of(
         notes.append(
             f"Not tested by splits, which share too many rows to be worth two experiments: {', '.join(shared)}."
         )
-    named = "" if all(absent.all() for absent in missing) else requested.reference
-    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes, methods)
+    named = "" if all(absent.all() for absent in missing) else reference
+    return Comparable(by_dataset, methods, metric, goal, named, notes, methods)
 
 
 def _too_much_shared(board: SplitScores) -> bool:

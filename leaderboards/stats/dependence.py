@@ -26,19 +26,28 @@ FEWEST_EXPERIMENTS = 2.0  # independent ones, with fewer of which t has no degre
 
 
 def ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Return n_test / n_train of each data set's splits, by data set; NaN if their scheme or a size is unknown.
+    """Return n_test / n_train of each data set's splits, by data set (`ratio_of`).
 
     Args:
         cells: columns dataset, n_train and n_test.
     """
     sizes = cells.groupby("dataset")[["n_train", "n_test"]].mean()
-    by_dataset = {}
-    for dataset, n_train, n_test in sizes.itertuples(name=None):
-        splits = splits_of(str(dataset))
-        of_sizes = n_test / n_train if n_test > 0 and n_train > 0 else nan  # rows of others may state any size
-        of_scheme = {"resampled": of_sizes, "drawn": 0.0}
-        by_dataset[str(dataset)] = of_sizes if splits.along_features else of_scheme.get(splits.scheme, nan)
-    return by_dataset
+    return {str(dataset): ratio_of(str(dataset), *means) for dataset, *means in sizes.itertuples(name=None)}
+
+
+def ratio_of(dataset: str, n_train: float, n_test: float) -> float:
+    """Return n_test / n_train of a data set's splits; NaN if their scheme or a size is unknown.
+
+    Args:
+        dataset: name of the data set.
+        n_train: mean number of training rows.
+        n_test: mean number of test rows.
+    """
+    splits = splits_of(dataset)
+    of_sizes = n_test / n_train if n_test > 0 and n_train > 0 else nan  # rows of others may state any size
+    if splits.along_features:
+        return of_sizes
+    return {"resampled": of_sizes, "drawn": 0.0}.get(splits.scheme, nan)
 
 
 def effective(n_splits: int, ratio: float) -> float:

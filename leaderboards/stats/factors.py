@@ -20,9 +20,10 @@ import pandas as pd
 
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.balanced import balanced
-from lockstep_bench.leaderboards.stats.comparable import Comparable, ComparisonRequest, comparable_of
+from lockstep_bench.leaderboards.stats.comparable import Comparable, comparable_of
 from lockstep_bench.leaderboards.stats.dependence import ratios
-from lockstep_bench.leaderboards.stats.paired import Paired, paired
+from lockstep_bench.leaderboards.stats.paired import Paired
+from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio
 from lockstep_bench.leaderboards.wording.commands import original_preset
 from lockstep_bench.leaderboards.wording.formats import counted, listed
@@ -123,11 +124,10 @@ class Effects(NamedTuple):
 
     def comparable(self, reference: str) -> Comparable:
         """Return the levels in the form in which methods are ranked; differences refer to the level `reference`."""
-        place, where = list(self.names).index(reference), ("", "", self.table.metric)
+        place, metric = list(self.names).index(reference), self.table.metric
         scores = {name: (values, values[:, place]) for name, values in self.scores.items()}
-        names, goal = list(self.names.values()), metric_named(self.table.metric).goal
-        asked = ComparisonRequest(pd.DataFrame(), where, names, self.names[reference], [], True)
-        return comparable_of(asked, [], names, goal or "low", scores, self.table.ratios)
+        names, goal = list(self.names.values()), metric_named(metric).goal
+        return comparable_of(metric, self.names[reference], [], names, goal or "low", scores, self.table.ratios)
 
 
 def designs(cells: pd.DataFrame) -> list[Design]:

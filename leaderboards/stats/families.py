@@ -9,6 +9,8 @@ import pandas as pd
 
 from lockstep_bench.methods import card, headline
 
+VALIDATED = ("dataset", "method", "validation_nmll", "validation_w2_scaled")
+
 
 @cache
 def family_of(method: str) -> str:
@@ -26,8 +28,7 @@ def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
     shortest name.
 
     Args:
-        cells: result rows of one suite and preset, with columns dataset, method, validation_nmll and
-            validation_w2_scaled.
+        cells: result rows of one suite and preset, with the columns `VALIDATED`.
         keep: a method that represents its family whatever its score; "" for none.
     """
     n_cells = cells.groupby("method").size().rename(index=str)

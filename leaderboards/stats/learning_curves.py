@@ -16,6 +16,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.stats import sign_flips
 from lockstep_bench.leaderboards.stats.comparable import REFERENCE, comparable, request
 from lockstep_bench.leaderboards.stats.ranking import Ranked, losses_over_datasets, over_datasets
+from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.verdicts import rank_sets, verdicts
 from lockstep_bench.methods import UNRANKED
 
@@ -92,12 +93,10 @@ def learning_curves(
     names = [method for method in sorted(everywhere) if (method in methods if methods else method not in UNRANKED)]
     if left := sorted({*chosen["method"]} - everywhere):
         notes.append(f"Left out, because they were not run on every set at every size: {', '.join(left)}.")
-    rankings, boards_at = {}, {}
+    runs, rankings, boards_at = Runs.of(chosen, suite, preset), {}, {}
     for size in sizes:
         of_size = [f"{name}-n{size}" for name in sets]
-        asked = request(
-            chosen, suite, preset, metric, methods=names, datasets=of_size, reference=reference, power=False
-        )
+        asked = request(runs, metric, methods=names, datasets=of_size, reference=reference, power=False)
         boards_at[size] = comparable(asked)
         rankings[size] = over_datasets(boards_at[size], power=False)
         notes += [note for note in rankings[size].notes if note not in notes]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lockstep_bench.leaderboards.metrics import loss, metric
-from lockstep_bench.leaderboards.stats.paired import paired
+from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.methods import UNRANKED

@@ -36,6 +36,7 @@ from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, 
 from lockstep_bench.leaderboards.stats.families import family_of
 from lockstep_bench.leaderboards.stats.ranks import ranks
 from lockstep_bench.leaderboards.stats.remembered import remembered
+from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 from lockstep_bench.leaderboards.stats.verdicts import OPEN, rank_sets, verdicts
 
@@ -136,11 +137,16 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     Raises:
         ValueError: The metric has no direction.
     """
-    requested = request(cells, suite, preset, metric, **options)
+    return rank_runs(Runs.of(cells, suite, preset), metric, **options)
+
+
+def rank_runs(runs: Runs, metric: str, **options: Unpack[ComparisonOptions]) -> Ranking:
+    """Return the ranking of methods by one metric, from runs of one suite and preset; see `rank`."""
+    requested = request(runs, metric, **options)
     boards = comparable(requested)
     if len(boards.by_dataset) == 1:
         (dataset,) = boards.by_dataset
-        alone = requested._replace(rows=requested.rows[requested.rows["dataset"] == dataset])
+        alone = requested._replace(runs=requested.runs.chosen(datasets=[dataset]))
         ranking = _on_each(alone)[dataset]
         return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
     return over_datasets(boards, requested.power)
@@ -167,7 +173,12 @@ def rank_on_datasets(
     data set's ranking. A method that was run on fewer of its splits is in `Ranking.fewer`; its comparisons have a 95 %
     guarantee of their own. Args and errors are those of `rank`.
     """
-    return _on_each(request(cells, suite, preset, metric, **options))
+    return rank_runs_on_datasets(Runs.of(cells, suite, preset), metric, **options)
+
+
+def rank_runs_on_datasets(runs: Runs, metric: str, **options: Unpack[ComparisonOptions]) -> dict[str, Ranking]:
+    """Return a ranking for each data set, from runs of one suite and preset; see `rank_on_datasets`."""
+    return _on_each(request(runs, metric, **options))
 
 
 def _on_each(requested: ComparisonRequest) -> dict[str, Ranking]:

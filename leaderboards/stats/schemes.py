@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 SPLIT = ["dataset", "split"]
@@ -42,11 +43,18 @@ def splits_of(dataset: str) -> Splits:
 
 
 def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the result rows without those of splits flagged as not to be ranked (`datasets.Source.flagged`)."""
+    """Return the result rows without those of splits flagged as not to be ranked."""
+    flagged = flagged_rows(cells)
+    return cells[~flagged] if flagged.any() else cells
+
+
+def flagged_rows(cells: pd.DataFrame) -> np.ndarray:
+    """Return for each result row whether its split is flagged as not to be ranked (`datasets.Source.flagged`)."""
     flagged = {name: splits_of(name).flagged for name in cells["dataset"].unique()}
     if not any(flagged.values()):
-        return cells
-    return cells[[split not in flagged[name] for name, split in cells[SPLIT].itertuples(index=False)]]
+        return np.zeros(len(cells), bool)
+    pairs = zip(cells["dataset"].tolist(), cells["split"].tolist(), strict=True)
+    return np.array([split in flagged[name] for name, split in pairs], bool)
 
 
 def flagged_in_words(cells: pd.DataFrame) -> str:

@@ -16,7 +16,6 @@ from markupsafe import Markup
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.answers import ANSWERED, measured
-from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.units import unit_of_difference
 from lockstep_bench.methods import UNRANKED
@@ -29,9 +28,8 @@ def suite_and_preset(site: Site) -> tuple[str, str] | None:
     """Return the first suite and preset whose data sets have exchangeable splits; None if there is none."""
     for suite in site.suites:
         preset = site.presets(suite)[0]
-        rows = site.cells_with(suite, preset)
-        datasets = rows["dataset"].unique()
-        if not any(splits_of(name).along_features for name in datasets) and rows["method"].nunique() > 1:
+        datasets, _, methods = site.runs(suite, preset).names
+        if not any(splits_of(str(name)).along_features for name in datasets) and len(methods) > 1:
             return suite, preset
     return None
 
@@ -92,7 +90,7 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
 
 def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:
     """Return n_test / n_train of the splits of each data set; null if unknown."""
-    of_sets = ratios(site.cells_with(suite, preset)[["dataset", "n_train", "n_test"]].astype({"dataset": str}))
+    of_sets = site.runs(suite, preset).ratios()
     return {name: float(f"{ratio:.{DIGITS}g}") if np.isfinite(ratio) else None for name, ratio in of_sets.items()}
 
 

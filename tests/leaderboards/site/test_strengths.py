@@ -5,7 +5,8 @@ import pytest
 
 from lockstep_bench.leaderboards.site.standings import standings_of
 from lockstep_bench.leaderboards.site.strengths import measured
-from lockstep_bench.leaderboards.stats import rank_on_datasets
+from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
+from lockstep_bench.leaderboards.stats.runs import Runs
 
 
 @pytest.fixture
@@ -14,10 +15,9 @@ def say(cells):
 
     def of(method: str, *rows: dict, covered=(), statuses=("ok",)):
         table = cells(*rows).assign(total_seconds=lambda frame: frame["fit_seconds"])
+        runs = Runs.of(table, "uci", "paper")
         by_metric = {
-            name: standings_of(
-                table, "uci", "paper", name, rank_on_datasets(table, "uci", "paper", name, families=False)
-            )
+            name: standings_of(runs, name, rank_runs_on_datasets(runs, name, families=False))
             for name in ("nmll", "total_seconds")
         }
         return measured(method, "nmll", by_metric, pd.Series(dict(covered), dtype=float), list(statuses))

@@ -15,6 +15,7 @@ from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.stats import paired
 from lockstep_bench.leaderboards.stats.comparable import comparable_on_each, request
 from lockstep_bench.leaderboards.stats.ranking import rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 from lockstep_bench.methods import UNRANKED
 
@@ -161,7 +162,7 @@ def test_method_with_fewer_splits_does_not_affect_others(cells, with_fewer):
 
 def test_every_pair_of_methods_is_tested_once(cells, with_fewer):
     """Six pairs of the methods with all splits on each set, and in a family of their own nine with a variant."""
-    boards = comparable_on_each(request(cells(*rows_of(with_fewer)), "uci", "paper", "nmll", families=False))
+    boards = comparable_on_each(request(Runs.of(cells(*rows_of(with_fewer)), "uci", "paper"), "nmll", families=False))
     n_pairs = [(int(np.triu(part.tested, 1).sum()), part.fewer) for part in boards]
     assert n_pairs == [(6, False), (9, True), (6, False)]
 

@@ -1,9 +1,10 @@
-"""Rows laid out as splits x methods."""
+"""Runs of one suite and preset, and their tables of splits x methods."""
 
 import numpy as np
 import pytest
 
-from lockstep_bench.leaderboards.stats import paired
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.runs import Runs, paired
 
 
 def test_values_average_over_seeds_and_show_failures(cells):
@@ -52,3 +53,22 @@ def test_rows_predating_a_metric_are_not_failures(cells):
     )
     assert paired(rows, "uci", "paper", "aurc").methods == ["a"]
     assert paired(rows, "uci", "paper", "nmll").methods == ["a", "b"]
+
+
+def test_ratios_of_runs_equal_those_of_their_rows(cells):
+    rows = cells(
+        {"dataset": "yacht", "split": 0, "n_train": 277, "n_test": 31},
+        {"dataset": "yacht", "split": 1, "n_train": 278, "n_test": 30},
+        {"dataset": "energy", "split": 0, "n_train": 691, "n_test": 77},
+        {"dataset": "energy", "preset": "quick", "n_train": 1, "n_test": 700},
+    )
+    runs = Runs.of(rows, "uci", "paper")
+    assert runs.ratios() == ratios(rows[rows["preset"] == "paper"])
+    assert runs.chosen(datasets=["yacht"]).ratios()["yacht"] == 61 / 555
+
+
+def test_chosen_runs_keep_the_order_of_their_rows(cells):
+    rows = cells(*({"dataset": d, "method": m, "nmll": 1.0} for d in "zx" for m in "cab"))
+    chosen = Runs.of(rows, "uci", "paper").chosen(methods=["a", "c"])
+    assert chosen.frame(["dataset", "method"]).to_numpy().tolist() == [["z", "c"], ["z", "a"], ["x", "c"], ["x", "a"]]
+    assert chosen.table("nmll").methods == ["a", "c"]

@@ -14,6 +14,7 @@ from lockstep_bench.leaderboards.data.frames import groups
 from lockstep_bench.leaderboards.data.rechecks import EQUAL, NOT_RUN, WITHIN, Recheck
 from lockstep_bench.leaderboards.wording.formats import counted
 
+CODE = ["method", "code_revision", "code_dirty", "code_identity", "finished_at"]  # that `codes` needs
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
 
 
@@ -101,7 +102,7 @@ def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
-    rows = cells[cells["status"].eq("ok") & cells["execution"].isna()]
+    rows = cells.loc[cells["status"].eq("ok") & cells["execution"].isna(), BOARD[:3]]
     boards = tuple((dataset, preset) for (_, dataset, preset), _ in groups(rows, BOARD[:3]))
     text = f"{counted(len(rows), 'cell')} of an engine from before native loops, whose numbers today's may not give (§)"
     return [Mixture(text, boards)] if boards else []
@@ -109,8 +110,8 @@ def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
     """Return notes on boards with results of different code; rows with a successful recheck do not count."""
-    if "rechecked" in cells:
-        cells = cells[cells["rechecked"].isna()]
+    unchecked = cells["rechecked"].isna() if "rechecked" in cells else slice(None)
+    cells = cells.loc[unchecked, [*BOARD[:3], *CODE]]
     if len(cells[["code_revision", "code_dirty"]].drop_duplicates()) < 2:
         return []
     boards: dict[tuple[str, ...], list[tuple[str, str]]] = {}

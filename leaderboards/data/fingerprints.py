@@ -83,10 +83,11 @@ def _one_row_each(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
         return cells, []
     revision = codes(cells)
     last_use = cells.groupby([*(cells[name] for name in BOARD), revision])["finished_at"].transform("max")
-    order = cells.assign(_last_use=last_use).sort_values(["_last_use", "finished_at"], kind="stable")
+    keys = cells[[*CELL, "finished_at"]]
+    order = keys.assign(_last_use=last_use).sort_values(["_last_use", "finished_at"], kind="stable")
     out = order.duplicated(CELL, keep="last").reindex(cells.index)
     choices = []
-    for _, part in cells[repeated].groupby(BOARD):
+    for _, part in keys[repeated].groupby(BOARD):
         lost = out[part.index]
         winners = part[~lost].set_index(CELL[len(BOARD) :]).index
         by_cell = pd.Series(revision[part.index[~lost]].to_numpy(), winners)

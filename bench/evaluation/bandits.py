@@ -55,7 +55,9 @@ class Play:
         self._take(np.arange(count) % self.rows.shape[1])
 
     def take_best(self, values: np.ndarray) -> None:
-        """Play the next n rounds by values (S, n, K): each round by a random sample, the action of the largest value.
+        """Play the next n rounds by Thompson sampling, given values (S, n, K) of the K actions under S samples.
+
+        For each round one sample is drawn at random, and the action of its largest value is taken.
 
         Among equal values the action is chosen at random. Values that are not finite count as equal.
         """
@@ -72,7 +74,7 @@ class Play:
         return np.cumsum(expected.max(axis=1) - expected[np.arange(len(expected)), self.actions])
 
     def regret_uniform(self) -> np.ndarray:
-        """Return the expected sum of regrets (t,) of uniformly random actions in the same rounds."""
+        """Return the expected cumulative regret (t,) of uniformly random actions in the same rounds."""
         expected = self._expected[: len(self.actions)]
         return np.cumsum(expected.max(axis=1) - expected.mean(axis=1))
 

@@ -69,7 +69,7 @@ class Play:
         self._take((best * generator.uniform(0.5, 1.0, size=best.shape)).argmax(axis=1))
 
     def regret(self) -> np.ndarray:
-        """Return the sum of regrets (t,) up to each round: that of its best action less that of the action taken."""
+        """Return the cumulative regret (t,): the best action's expected reward minus the taken action's, summed."""
         expected = self._expected[: len(self.actions)]
         return np.cumsum(expected.max(axis=1) - expected[np.arange(len(expected)), self.actions])
 
@@ -135,7 +135,7 @@ class BanditEvaluation:
             self.plays[place].take_best(values)
 
     def _scores(self) -> list[dict[str, float]]:
-        """Return the scores of fits to the first half of all rounds with random actions, at those of the other half."""
+        """Return scores of fits to random actions in the first half of the rounds, on those in the other half."""
         requests = []
         for place, (play, each) in enumerate(zip(self.plays, self._assignment.seeded, strict=True)):
             n_rounds, n_actions = play.rows.shape
@@ -166,6 +166,6 @@ class BanditEvaluation:
 
 
 def block_ends(n_rounds: int) -> list[int]:
-    """Return the numbers of rounds at which blocks end: `BLOCKS` about equal ones, or fewer of one round each."""
+    """Return the round number at which each block ends, of `BLOCKS` blocks of about equal length or of one round."""
     ends: list[int] = np.unique(np.linspace(0, n_rounds, BLOCKS + 1).round().astype(int))[1:].tolist()
     return ends

@@ -57,7 +57,7 @@ def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, floa
     if noise_precisions is not None:
         low, high = (checks.positive(end, "noise_precisions") for end in noise_precisions)
         if low > high:
-            raise ValueError(f"noise_precisions should be the lowest and the highest, got {low:g} and {high:g}")
+            raise ValueError(f"noise_precisions should be (lowest, highest), got ({low:g}, {high:g}); swap the two")
     offset = _offset(y)
     y = y.astype(np.float64) - offset
     return _arrays(x, y, None, noise_precisions or datasets.noise_precisions(y), offset)

@@ -220,7 +220,7 @@ def _numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             raise
         types = ", ".join(sorted({type(label).__name__ for label in y}))
         raise ValueError(
-            f"Unknown label type: objects of {types}. y should be an array of whole numbers, texts, booleans or dates; "
+            f"Unknown label type: objects of {types}. y should be an array of integers, strings, booleans or dates; "
             "convert it, as by numpy.asarray(y, dtype=str)"
         ) from error
     return classes, numbers

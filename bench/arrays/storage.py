@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
     """Return a number of NumPy as one of Python, which JSON can hold."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__} cannot be saved without pickle; give a number or a text in its place")
+    raise TypeError(f"a {type(value).__name__} cannot be saved without pickle; give a number or a string in its place")
 
 
 def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterior, dict[str, Any]]:

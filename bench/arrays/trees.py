@@ -33,7 +33,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         kind = f"{type(tree).__module__}:{type(tree).__name__}"
         if _record(kind) is not type(tree):
-            raise TypeError(f"{kind} cannot be found again by its name; define it at the top of a module")
+            raise TypeError(f"{kind} could not be imported to load the file; define the class at the top of a module")
         return {"record": kind, "parts": [packed(part, tensors) for part in tree]}
     if isinstance(tree, tuple | list):
         return {type(tree).__name__: [packed(part, tensors) for part in tree]}
@@ -41,7 +41,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
         return {"dict": {key: packed(part, tensors) for key, part in tree.items()}}
     if type(tree) in PLAIN:
         return {"value": tree}
-    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, arrays, numbers and texts can")
+    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, arrays, numbers and strings can")
 
 
 def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:

@@ -123,7 +123,7 @@ def _table(places: Sequence[int]) -> str:
 
 def _gather(nests: Nests, operation: Operation, view: View, axis: int, index: View, **_: Any) -> View:
     if len(view.shape) != 2 or index.shape[1 - axis % 2] != view.shape[1 - axis % 2]:
-        raise Unsupported("gather has a native form for matrices, along a whole axis, only")
+        raise Unsupported("gather can be compiled only for matrices, along a whole axis")
     name = ("gather_rows", "gather_columns")[axis % 2]
     text = f"{name}<{view.shape[0]}, {view.shape[1]}, {index.shape[axis % 2]}>({{0}}, {{1}}, {{2}});"
     return nests.call(text, [nests.whole(view), nests.whole(index)], index.shape, dtype=view.value.dtype)[0]

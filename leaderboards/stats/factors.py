@@ -200,7 +200,7 @@ def effects(
             meaning.
     """
     if not isinstance(metric_named(table.metric).goal, str):
-        raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one that is low or high")
+        raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one with a direction")
     levels = list(levels) or _usual_levels(table, factor)
     places = [
         {others_of(factor, one): place for place, one in enumerate(table.combinations) if getattr(one, factor) == level}

@@ -152,7 +152,8 @@ def _offset(y: np.ndarray) -> float:
     """Return the mean of targets y (N,).
 
     Raises:
-        ValueError: Their type has too few digits to tell them apart, or their unit is beyond single precision.
+        ValueError: Distinct targets are equal after rounding to their data type, or their scale does not fit single
+            precision.
     """
     mean, sd = float(y.mean(dtype=np.float64)), float(y.std(dtype=np.float64))
     if y.min() == y.max():

@@ -175,8 +175,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Tune the hyper-parameters by cross-validation, and train on all rows.
 
-        Arguments are those of `PosteriorRegressor.fit`. The labels y (N,) are all whole numbers, texts, booleans or
-        dates.
+        Arguments are those of `PosteriorRegressor.fit`. The labels y (N,) are all integers, strings, booleans or dates.
         """
         protocol = self._protocol()
         x, y = self._checked(X, y, protocol)

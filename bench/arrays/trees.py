@@ -20,7 +20,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
     The tensors and arrays are appended to the list `tensors`.
 
     Raises:
-        TypeError: A part is not a container, tensor, array, number or text.
+        TypeError: A part is not a container, tensor, array, number or string.
     """
     if isinstance(tree, Tensor):
         tensors.append(tree.detach().cpu().numpy())
@@ -45,11 +45,11 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
 
 
 def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:
-    """Return the nested container from the JSON data and arrays of `packed`, with its tensors on a device.
+    """Return the nested container that `packed` turned into JSON data and arrays, with its tensors on a device.
 
     Raises:
-        ValueError: `packed` cannot have made the JSON data, or they name a class that is not a named tuple of an
-            imported module.
+        ValueError: The JSON data do not come from `packed`, or name a class that is not a named tuple of an imported
+            module.
     """
     match packed_tree:
         case {"tensor": int(number)}:

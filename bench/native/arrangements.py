@@ -26,7 +26,7 @@ def _stack(nests: Nests, operation: Operation, views: Sequence[View], axis: int 
 
 
 def _zeros_with(window_of: Callable[..., Tensor], given: int) -> Callable[..., View]:
-    """Return the rule of an operator that puts a tensor into zeros, at a window.
+    """Return the translation rule of an operator that writes a tensor into a window of zeros.
 
     Args:
         window_of: maps the zeros and the operator's last arguments to the window.
@@ -40,7 +40,7 @@ def _zeros_with(window_of: Callable[..., Tensor], given: int) -> Callable[..., V
 
 
 def _copy_with(window_of: Callable[..., Tensor]) -> Callable[..., View]:
-    """Return the rule of an operator that puts a tensor into a copy of another, at a window."""
+    """Return the translation rule of an operator that writes a tensor into a window of a copy of another tensor."""
 
     def rule(nests: Nests, operation: Operation, view: View, part: View, *arguments: Any, **options: Any) -> View:
         return nests.copy_with(view, part, lambda whole: window_of(whole, *arguments, **options))
@@ -81,7 +81,7 @@ def _repeat(nests: Nests, operation: Operation, view: View, repeats: Sequence[in
 
 
 def _index(nests: Nests, operation: Operation, data: Value | View, indices: Sequence[View | None]) -> View:
-    """Return rows of the data that all replicas share, or entries of another tensor at constant places."""
+    """Return rows of the data that all replicas share, or elements of another tensor at constant indices."""
     shape, dtype = operation.shape, operation.example.dtype
     if isinstance(data, Value):
         (index,) = indices

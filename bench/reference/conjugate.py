@@ -87,7 +87,7 @@ class LinearProblem(NamedTuple):
             seeds: seed of each fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
             dtype: type of weights and arithmetic; single precision, as in a run, is trained natively.
-            device: where the fits are trained, in torch's words.
+            device: torch's name of the device that the fits are trained on.
             hparams: hyper-parameters of the method, such as `lr`, besides the two precisions.
         """
         hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}

@@ -156,8 +156,8 @@ def designs(cells: pd.DataFrame) -> list[Design]:
 def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
     """Return the scores of all combinations of a factorial design.
 
-    Baselines without a network are left out, and so are posteriors with a noise model of their own, which are
-    recognised by results under constant noise without a noise precision.
+    Baselines without a network are left out, and so are posteriors with a noise model of their own. The latter are
+    those without the hyper-parameter `noise_precision` in their results under constant noise.
     """
     of_design = (cells["suite"] == design.suite) & cells["preset"].isin(list(design.labels.values()))
     rows = cells[of_design & ~cells["method"].isin(UNRANKED)]

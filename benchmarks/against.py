@@ -1,4 +1,4 @@
-"""Time of stacks beside loops of the same updates in another library: `python -m benchmarks.speed --against jax`.
+"""Times our training and other libraries' loops of the same updates: `python -m benchmarks.speed --against jax`.
 
 Each library has a module with a dictionary `LOOPS`, by name of a method, and a function `timed_loop`.
 """
@@ -34,7 +34,7 @@ INSTALL = {
 def compare(
     library: str, chosen: "Sequence[Method]", fits: "Sequence[TimedFit]", sizes: Sequence[int], output: str
 ) -> None:
-    """Time stacks and a library's loops of the same updates in turns, and print the rows.
+    """Time our stacks and a library's loops of the same updates alternately, and print the rows.
 
     Args:
         library: a key of `METHODS`.

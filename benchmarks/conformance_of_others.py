@@ -8,8 +8,8 @@ The first command installs a library beside this project, the second runs the ch
 wrappers (`benchmarks.libraries`) and keeps the outcomes in `benchmarks/libraries/conformance.csv`, in place of earlier
 ones of the same library. Without a name all installed libraries are checked. `--table` prints the kept table.
 
-Updates of a fit are as many as the wrapper says for the conjugate posterior, and 60 for all other checks. One check is
-new: a fit has the same bits in three processes, whose hashes of texts are seeded differently.
+A fit has as many updates as the wrapper says in the checks against the conjugate posterior, and 60 in all others. One
+check is new: a fit has the same bits in three processes with different values of PYTHONHASHSEED.
 """
 
 import csv
@@ -52,7 +52,7 @@ app = Door()
 
 
 class Outcome(NamedTuple):
-    """Outcome of a check of a wrapper; all are texts.
+    """Outcome of a check of a wrapper; all fields are strings.
 
     Attributes:
         library: name of the library.
@@ -104,7 +104,7 @@ def outcomes(kind: type[Wrapper]) -> Iterator[tuple[str, str, str]]:
 
 
 def word(passed: bool, detail: str) -> str:
-    """Return the outcome of a check in a word."""
+    """Return the outcome of a check as one word."""
     if not passed:
         return "failed"
     beginnings = "not applicable", "not checked", "not measured", "not compared", "no:", "the method has no training"

@@ -1,4 +1,4 @@
-"""Forecasts of a dry run beside what the jobs took: `python -m benchmarks.forecasts`.
+"""Compares the time forecasts of a dry run with the jobs' actual times: `python -m benchmarks.forecasts`.
 
     python -m benchmarks.forecasts --datasets yacht,boston,wdbc --methods map,vifa,laplace --preset quick --splits 0
     python -m benchmarks.forecasts --datasets yacht --methods map,mfvi --preset tuned --splits 0-4

@@ -94,7 +94,7 @@ def speed(
     batches = _numbers("--batch-size", batch_size or str(LARGE_BATCH if network else 10))
     layers = [tuple(_numbers("--hidden", units, "-")) for units in hidden.split(",")]
     if network and (len(batches) > 1 or (hidden, likelihood) != ("50", "gaussian")):
-        raise typer.BadParameter("--network has one --batch-size and layers and a likelihood of its own")
+        raise typer.BadParameter("--network takes one --batch-size; leave out --hidden and --likelihood")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
     from lockstep_bench.bench.environment import process
@@ -170,7 +170,7 @@ def _check(
 def _check_drawing(path: Path, has_others: bool) -> None:
     """Raise BadParameter if the drawing cannot be written, or if there are other options beside --scaling."""
     if has_others:
-        raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
+        raise typer.BadParameter("--scaling measures its own fits and cells on one thread; leave out the other options")
     if path.suffix not in (".svg", ".png", ".pdf") or not path.parent.is_dir():
         raise typer.BadParameter(f"--scaling {path}: give an .svg, .png or .pdf file in a folder that exists")
 

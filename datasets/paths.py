@@ -34,7 +34,7 @@ def nearest_folder(path: Path) -> Path:
                 continue
             problem = f"{place} is a link that leads nowhere"
         raise NotADirectoryError(errno.ENOTDIR, problem, str(path))
-    raise FileNotFoundError(errno.ENOENT, "there is no folder above it", str(path))
+    raise FileNotFoundError(errno.ENOENT, "neither it nor any folder above it exists", str(path))
 
 
 def shown(path: Path) -> str:

@@ -142,8 +142,8 @@ GOALS = (
 
 # Computed from other columns when results are read (`data.times`).
 COMPUTED = {
-    "total_seconds": "wall-clock seconds of hyper-parameter search and final fit; the fit alone is a small part, and "
-    "members of an ensemble share a processor's lanes in it"
+    "total_seconds": "wall-clock seconds of hyper-parameter search and final fit; the final fit is a small part, in "
+    "which the members of an ensemble are trained side by side"
 }
 PARTS = {"total_seconds": ("tune_seconds", "fit_seconds")}  # that details show in its place
 

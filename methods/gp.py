@@ -38,7 +38,7 @@ INDUCING, PROXY_INDUCING = 500, 100
 FIRST_ROWS, FIRST_STEPS = 250, 50  # rows and L-BFGS iterations of each start
 ROWS, STEPS = 10_000, 100  # of the best one
 STARTS = ((1.0, 0.1), (3.0, 0.1), (1.0, 0.01))  # lengthscales in multiples of sqrt(P), noise variance
-LEAST_GAIN = 1e-6  # L-BFGS stops at steps that gain less nats per row, relative to the bound if that is above 1
+LEAST_GAIN = 1e-6  # L-BFGS stops at steps that gain fewer nats per row, relative to the bound if that is above 1
 JITTER = 1e-8  # added to the diagonal of K_ZZ, relative to s^2
 # Bounds for standardised inputs and targets.
 LENGTHSCALES, SCALES, NOISES = (1e-2, 1e4), (1e-2, 1e2), (1e-6, 1e1)

@@ -121,7 +121,7 @@ class OnlineFactorAnalysis(Method):
 
 @catalogued("online-em-fa")
 class OnlineEM(OnlineFactorAnalysis):
-    """Online factor analysis by EM: Algorithm 2 with another start and the parameter-expanded result."""
+    """Online EM (Algorithm 2 of Brownlie 2022) with other initial values and the parameter-expanded result."""
 
     def phase(self, update: int, plan: Plan) -> str:
         """Return the name of the phase of an update: burn-in, warm-up, or fitting of F and psi.
@@ -153,7 +153,7 @@ class OnlineEM(OnlineFactorAnalysis):
 
 @catalogued("online-sga-fa")
 class OnlineSGA(OnlineFactorAnalysis):
-    """Online factor analysis by stochastic gradient ascent: Algorithm 1 with another start and preconditioned steps.
+    """Online gradient ascent (Algorithm 1 of Brownlie 2022) with other initial values and preconditioned steps.
 
     Gradient ascent fits worse than EM, here as throughout the thesis.
     """
@@ -186,7 +186,7 @@ class OnlineSGA(OnlineFactorAnalysis):
 @catalogued("online-em-fa-plain")
 @catalogued("online-em-fa-plain")
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
-    """Online factor analysis by Algorithm 1 or 2 as written in Brownlie 2022.
+    """Online factor analysis by Algorithm 1 or 2 of Brownlie 2022, without the changes in the module's docstring.
 
     Args:
         latent_dim: K, number of columns of F.

@@ -145,7 +145,7 @@ class Problem:
         given, wanted = len(self.start), self.dim - sum(self.network.layers[-1].sizes)
         if given != wanted:
             kind = type(self.network).__name__
-            raise ValueError(f"trained weights are {given}; the {kind} has {wanted} before its last layer")
+            raise ValueError(f"got {given} pretrained weights; the {kind} needs {wanted}, those before its last layer")
         return torch.cat([self.start, weights[given:]])
 
     def nll(self, weights: Tensor, batch: Batch) -> Tensor:

@@ -55,12 +55,12 @@ class PosteriorEstimator(BaseEstimator):
         self.verbose = verbose
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted estimator to a file in NumPy's format .npz: arrays and a JSON text, no pickle.
+        """Write the fitted estimator to a file in NumPy's format .npz: arrays and a JSON string, no pickle.
 
         A `random_state` that is a generator is saved as None.
 
         Raises:
-            TypeError: A part of the posterior, or a label, is neither a tensor nor a number nor a text, as for wrapped
+            TypeError: A part of the posterior, or a label, is not a tensor, a number or a string, as for wrapped
                 libraries.
         """
         check_is_fitted(self)
@@ -103,7 +103,7 @@ class PosteriorEstimator(BaseEstimator):
         return estimator
 
     def _protocol(self, **given: str) -> Protocol:
-        """Return the protocol of tuning and training; `given` are further fields of it."""
+        """Return the protocol of tuning and training, with the fields in `given` set."""
         hidden = ",".join(map(str, np.atleast_1d(self.hidden)))
         given = {"hidden": hidden, "activation": self.activation, **given}
         settings = self.settings or {}
@@ -151,7 +151,7 @@ class PosteriorEstimator(BaseEstimator):
         return type(predictive)(*(part[:, : len(x)] for part in predictive))
 
     def _predictives(self, x: np.ndarray) -> Iterator[Predictive]:
-        """Yield the predictive at parts of x (n, P), as those of a million rows with 100 samples fill a gigabyte."""
+        """Yield the predictive at successive parts of x (n, P), because all of a million rows would fill a gigabyte."""
         for first in range(0, len(x), ROWS_AT_ONCE):
             yield self._predictive(x[first : first + ROWS_AT_ONCE])
 

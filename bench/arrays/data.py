@@ -57,7 +57,7 @@ def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, floa
     if noise_precisions is not None:
         low, high = (checks.positive(end, "noise_precisions") for end in noise_precisions)
         if low > high:
-            raise ValueError(f"noise_precisions should be the lowest and the highest, got {low:g} and {high:g}")
+            raise ValueError(f"noise_precisions should be (lowest, highest), got ({low:g}, {high:g}); swap the two")
     offset = _offset(y)
     y = y.astype(np.float64) - offset
     return _arrays(x, y, None, noise_precisions or datasets.noise_precisions(y), offset)
@@ -152,7 +152,8 @@ def _offset(y: np.ndarray) -> float:
     """Return the mean of targets y (N,).
 
     Raises:
-        ValueError: Their type has too few digits to tell them apart, or their unit is beyond single precision.
+        ValueError: Distinct targets are equal after rounding to their data type, or their scale does not fit single
+            precision.
     """
     mean, sd = float(y.mean(dtype=np.float64)), float(y.std(dtype=np.float64))
     if y.min() == y.max():

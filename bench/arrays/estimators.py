@@ -175,8 +175,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Tune the hyper-parameters by cross-validation, and train on all rows.
 
-        Arguments are those of `PosteriorRegressor.fit`. The labels y (N,) are all whole numbers, texts, booleans or
-        dates.
+        Arguments are those of `PosteriorRegressor.fit`. The labels y (N,) are all integers, strings, booleans or dates.
         """
         protocol = self._protocol()
         x, y = self._checked(X, y, protocol)
@@ -220,7 +219,7 @@ def _numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             raise
         types = ", ".join(sorted({type(label).__name__ for label in y}))
         raise ValueError(
-            f"Unknown label type: objects of {types}. y should be an array of whole numbers, texts, booleans or dates; "
+            f"Unknown label type: objects of {types}. y should be an array of integers, strings, booleans or dates; "
             "convert it, as by numpy.asarray(y, dtype=str)"
         ) from error
     return classes, numbers

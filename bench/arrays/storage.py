@@ -1,4 +1,4 @@
-"""Files of posteriors: NumPy's .npz with arrays and one JSON text, without pickle."""
+"""Files of posteriors: NumPy's .npz with arrays and one JSON string, without pickle."""
 
 import json
 import zipfile
@@ -34,7 +34,7 @@ def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, An
         extra: Further data, possible in JSON, to store in the file; `load` returns them with the posterior.
 
     Raises:
-        TypeError: The posterior contains other objects than tensors, numbers and texts.
+        TypeError: The posterior contains objects other than tensors, numbers and strings.
     """
     fits, source = posterior.fits, posterior.source
     tensors: list[np.ndarray] = []
@@ -63,10 +63,10 @@ def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy as one of Python, which JSON can hold."""
+    """Return a NumPy number or array as Python numbers, which JSON can store."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__} cannot be saved without pickle; give a number or a text in its place")
+    raise TypeError(f"a {type(value).__name__} cannot be saved without pickle; give a number or a string in its place")
 
 
 def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterior, dict[str, Any]]:

@@ -168,7 +168,7 @@ def _require(value: Any, kind: type, name: str, made_by: str) -> None:
 
 
 def _of_python(value: Any) -> Any:
-    """Return a number of NumPy, or of torch, as one of Python."""
+    """Return a number of NumPy or torch as a Python number."""
     return value.item() if hasattr(value, "item") else value
 
 

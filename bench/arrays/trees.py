@@ -20,7 +20,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
     The tensors and arrays are appended to the list `tensors`.
 
     Raises:
-        TypeError: A part is not a container, tensor, array, number or text.
+        TypeError: A part is not a container, tensor, array, number or string.
     """
     if isinstance(tree, Tensor):
         tensors.append(tree.detach().cpu().numpy())
@@ -33,7 +33,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         kind = f"{type(tree).__module__}:{type(tree).__name__}"
         if _record(kind) is not type(tree):
-            raise TypeError(f"{kind} cannot be found again by its name; define it at the top of a module")
+            raise TypeError(f"{kind} could not be imported to load the file; define the class at the top of a module")
         return {"record": kind, "parts": [packed(part, tensors) for part in tree]}
     if isinstance(tree, tuple | list):
         return {type(tree).__name__: [packed(part, tensors) for part in tree]}
@@ -41,15 +41,15 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
         return {"dict": {key: packed(part, tensors) for key, part in tree.items()}}
     if type(tree) in PLAIN:
         return {"value": tree}
-    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, arrays, numbers and texts can")
+    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, arrays, numbers and strings can")
 
 
 def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:
-    """Return the nested container from the JSON data and arrays of `packed`, with its tensors on a device.
+    """Return the nested container that `packed` turned into JSON data and arrays, with its tensors on a device.
 
     Raises:
-        ValueError: `packed` cannot have made the JSON data, or they name a class that is not a named tuple of an
-            imported module.
+        ValueError: The JSON data do not come from `packed`, or name a class that is not a named tuple of an imported
+            module.
     """
     match packed_tree:
         case {"tensor": int(number)}:

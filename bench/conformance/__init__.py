@@ -69,7 +69,7 @@ def check(
         method: the method to check.
         titles: keys of `RULES`; all by default.
         tasks: the tasks of the checks; those that the method excludes are left out.
-        device: where fits are trained, in torch's words: "cpu", "cuda", "cuda:1".
+        device: torch's name of the device that fits are trained on: "cpu", "cuda", "cuda:1".
     """
     examined = Examined(method, tasks, device)
     failures: dict[str, str] = {}  # reason -> title of the check

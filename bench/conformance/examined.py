@@ -52,7 +52,7 @@ class Violation(AssertionError):
 
 
 class Doubt(Exception):
-    """A method keeps a rule but with a drawback; the message says what to improve."""
+    """A method passes a check, but with a drawback; the message says what to improve."""
 
 
 class Examined:
@@ -61,7 +61,7 @@ class Examined:
     Attributes:
         method: the method to check.
         candidates: tasks on which to check it, unless it excludes them.
-        device: where its fits are trained, in torch's words.
+        device: torch's name of the device that its fits are trained on.
     """
 
     def __init__(self, method: Method, candidates: Sequence[Task], device: str = "cpu"):

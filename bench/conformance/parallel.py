@@ -28,7 +28,7 @@ def check_each(
             method, the checks run in this process, and each outcome is yielded when it is known. Otherwise a method's
             outcomes are yielded when it and all methods before it are done.
         on_method: called with the name of each method that is done, in no fixed order.
-        device: where fits are trained, in torch's words.
+        device: torch's name of the device that fits are trained on.
 
     Raises:
         UnknownMethod: see `methods.get`.

@@ -233,7 +233,7 @@ def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
     """Print the files of the results folder that were renamed because they are invalid, with the reason."""
     for path, why in renamed:
         err.print(
-            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; a run that asks for its cell repeats it",
+            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; a run that includes its cell runs it again",
             soft_wrap=True,
         )
 

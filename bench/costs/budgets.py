@@ -1,13 +1,13 @@
 """Budgets of seconds: how many trials and minibatches a method can afford on a data set.
 
-A cell is run with few minibatches and with more, and its seconds are taken as lines in the number of updates:
+A cell is run with few minibatches and with more. Its times are modelled as linear functions of the number of updates U:
 
     tuning:  T (a + b U)       T trials, each of which trains its folds for U updates
     fit:     a' + b' U
 
-Under a protocol of T0 trials and M0 minibatches, a budget pays for s T0 trials and s M0 minibatches, where s is such
-that tuning and fit take the budget. So both grow or shrink alike. At most there are `MOST_TRIALS` and `LONGEST` M0
-minibatches. A method that cannot afford `FEWEST_TRIALS` is not tuned: it takes the middle of each range, and up to M0
+Under a protocol of T0 trials and M0 minibatches, the method gets s T0 trials and s M0 minibatches, where s is chosen so
+that tuning and fit together take the budget. There are at most `MOST_TRIALS` trials and `LONGEST` M0 minibatches. A
+method that cannot afford `FEWEST_TRIALS` trials is not tuned: it takes the middle of each range, and up to M0
 minibatches.
 """
 

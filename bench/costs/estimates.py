@@ -110,7 +110,7 @@ class Estimates:
         return CostEstimate(SECONDS_PER_WORK * (work * count), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
-        """Return the memory of a job of such cells, by a probe of this cell, or of the one with the most features.
+        """Return the memory of a job of such cells, from a probe of this cell or of the cell with the most features.
 
         Without a probe, `ASSUMED` is returned.
         """

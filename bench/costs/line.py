@@ -1,4 +1,4 @@
-"""A duration as a line in the number of updates, through two measurements."""
+"""A duration as a linear function of the number of updates, through two measurements."""
 
 from typing import NamedTuple
 

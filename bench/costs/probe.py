@@ -2,7 +2,7 @@
 
 The duration of the whole cell is extrapolated by a straight line in the number of updates, or for a stream in the
 number of vectors. All runs do the same tuning, predictions and diagnostics as the cell itself. Cells that train
-together share much of a job's time. Therefore a job of several cells is run too, with as many updates.
+together share much of a job's time. Therefore a job of several cells is run too, with the same numbers of updates.
 """
 
 import time
@@ -65,7 +65,7 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
 
 
 def _shares(alone: float, together: float) -> tuple[float, float]:
-    """Divide the duration of a cell that runs alone into a part of each cell, and a part that cells of a job share.
+    """Split the duration of a cell that runs alone into its own part, and a part that all cells of a job share.
 
     Args:
         alone: duration of one cell.

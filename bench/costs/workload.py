@@ -136,15 +136,15 @@ def workload(
     measure: Measure | None = None,
     calibrations: Calibrations | None = None,
 ) -> Workload:
-    """Plan the jobs of a run on this machine.
+    """Return the workers and jobs of a run on this machine, with the estimated time and memory of each job.
 
     Args:
-        todo: cells to run.
+        todo: cells to run; a cell is one method on one split of a data set.
         around: devices of the run.
         rows: earlier results (`Results.rows`), from whose times jobs are estimated.
         each: number of workers on every device; None for as many as cores and memory allow.
-        measure: function that probes cells; None to probe none.
-        calibrations: stored probes; None for those in the user's cache folder.
+        measure: function that measures the cost of cells by short trainings (probes); None to measure none.
+        calibrations: costs that earlier probes measured; None for those in the user's cache folder.
     """
     kind = around.kind
     calibrations = calibrations or Calibrations(workers_on(around.devices, 1)[0])

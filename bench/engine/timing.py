@@ -144,8 +144,8 @@ def microseconds(
 def median_microseconds(method: Method, n_replicas: int, execution: Execution, device: str = "cpu") -> float:
     """Return the median time of an update of one network over a single short training, in microseconds.
 
-    One training takes a third of the time of `microseconds`. To capture a graph, which happens at the first update of a
-    phase, does not change the median.
+    One training takes a third of the time of `microseconds`. A graph is captured at the first update of a phase, which
+    does not change the median.
 
     Args:
         method: see `microseconds`.
@@ -200,7 +200,7 @@ class NativeStack:
         training.advance(self._phases[0], next(stack.minibatches(self._schedule))[:1], 1)
 
     def microseconds(self) -> float:
-        """Train the stack and return the microseconds of an update of one network; minibatches are drawn in them."""
+        """Train the stack, and return the microseconds of an update of one network, with drawing its minibatches."""
         clock, phases = clock_for("cpu"), self._phases
         started, done = clock(), 0
         for rows in self._stack.minibatches(self._schedule):

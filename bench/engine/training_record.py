@@ -117,7 +117,7 @@ def require_scalars(hook: str, diagnostics: object) -> None:
         raise TypeError(f"{wanted}; it returned a {type(diagnostics).__name__}")
     for name, value in diagnostics.items():
         if not isinstance(name, str):
-            raise TypeError(f"{wanted}; {name!r} is not a text")
+            raise TypeError(f"{wanted}; {name!r} is not a string")
         if not (isinstance(value, Tensor) and value.shape == () and value.is_floating_point()):
             tensor = isinstance(value, Tensor)
             got = f"a tensor of shape {tuple(value.shape)}, {value.dtype}" if tensor else f"a {type(value).__name__}"

@@ -1,7 +1,7 @@
 """A hash of the source code on which a result depends.
 
-Most commits, for example to a page or a test, change no result. This hash changes only with the code of some modules
-and of the modules that these import. Results with equal hashes may therefore be compared with each other.
+Most commits, for example to a page or a test, change no result. This hash changes only if the code of some modules, or
+of modules that these import, changes. Results with equal hashes may therefore be compared with each other.
 """
 
 from collections.abc import Iterable

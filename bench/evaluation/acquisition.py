@@ -24,16 +24,17 @@ def by_variance(functions: np.ndarray, noise: np.ndarray, count: int, generator:
 
 
 def by_bald(functions: np.ndarray, noise: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `count` points whose targets say much about the function, chosen greedily, the most informative first.
+    """Return `count` points whose targets tell most about the function, chosen greedily, the most informative first.
 
     With K the covariance of the functions over their S draws, D the diagonal matrix of the noise's variances, and
     Gaussian functions, the targets of the points A and the function have the mutual information
 
         I(A) = 1/2 log det(I + D_A^-1/2 K_A D_A^-1/2).
 
-    Each point is the one that raises I most. It has the largest variance, given noisy targets at the points chosen
-    before, over that of its noise. This is BALD (Houlsby et al. 2011, Bayesian active learning for classification and
-    preference learning) for batches (Kirsch, van Amersfoort and Gal 2019, BatchBALD), by moments of the draws.
+    Each step adds the point that increases I most. At this point, the variance of the function given the noisy targets
+    at the points chosen so far, divided by the variance of the noise, is largest. This is BALD (Houlsby et al. 2011,
+    Bayesian active learning for classification and preference learning) for batches (Kirsch, van Amersfoort and Gal
+    2019, BatchBALD), with the mutual information computed from the covariance of the draws.
 
     Args:
         functions: (S, n), values of S drawn functions at n points.

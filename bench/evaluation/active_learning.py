@@ -142,7 +142,7 @@ class ActiveLearningEvaluation:
 
 
 def areas(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, float]:
-    """Return means over the fits after the first one, and ratios of those of the RMSE to that of random acquisition.
+    """Return each score's mean over the fits after the first one, and the mean RMSE relative to random acquisition.
 
     Args:
         curves: for each acquisition function, the scores "rmse" and "nmll" of its fits.

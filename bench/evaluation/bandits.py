@@ -55,7 +55,9 @@ class Play:
         self._take(np.arange(count) % self.rows.shape[1])
 
     def take_best(self, values: np.ndarray) -> None:
-        """Play the next n rounds by values (S, n, K): each round by a random sample, the action of the largest value.
+        """Play the next n rounds by Thompson sampling, given values (S, n, K) of the K actions under S samples.
+
+        For each round one sample is drawn at random, and the action of its largest value is taken.
 
         Among equal values the action is chosen at random. Values that are not finite count as equal.
         """
@@ -67,12 +69,12 @@ class Play:
         self._take((best * generator.uniform(0.5, 1.0, size=best.shape)).argmax(axis=1))
 
     def regret(self) -> np.ndarray:
-        """Return the sum of regrets (t,) up to each round: that of its best action less that of the action taken."""
+        """Return the cumulative regret (t,): the best action's expected reward minus the taken action's, summed."""
         expected = self._expected[: len(self.actions)]
         return np.cumsum(expected.max(axis=1) - expected[np.arange(len(expected)), self.actions])
 
     def regret_uniform(self) -> np.ndarray:
-        """Return the expected sum of regrets (t,) of uniformly random actions in the same rounds."""
+        """Return the expected cumulative regret (t,) of uniformly random actions in the same rounds."""
         expected = self._expected[: len(self.actions)]
         return np.cumsum(expected.max(axis=1) - expected.mean(axis=1))
 
@@ -133,7 +135,7 @@ class BanditEvaluation:
             self.plays[place].take_best(values)
 
     def _scores(self) -> list[dict[str, float]]:
-        """Return the scores of fits to the first half of all rounds with random actions, at those of the other half."""
+        """Return scores of fits to random actions in the first half of the rounds, on those in the other half."""
         requests = []
         for place, (play, each) in enumerate(zip(self.plays, self._assignment.seeded, strict=True)):
             n_rounds, n_actions = play.rows.shape
@@ -164,6 +166,6 @@ class BanditEvaluation:
 
 
 def block_ends(n_rounds: int) -> list[int]:
-    """Return the numbers of rounds at which blocks end: `BLOCKS` about equal ones, or fewer of one round each."""
+    """Return the round number at which each block ends, of `BLOCKS` blocks of about equal length or of one round."""
     ends: list[int] = np.unique(np.linspace(0, n_rounds, BLOCKS + 1).round().astype(int))[1:].tolist()
     return ends

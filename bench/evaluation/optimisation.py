@@ -1,11 +1,13 @@
 """Evaluation of methods by Bayesian optimisation: a search for the row of a table that has the largest target.
 
-Targets of 20 random rows are known. In each of `BATCHES` batches, the method is fitted anew to all known targets,
-and asks for further ones of rows in the pool. Each row of a batch is that of the largest mean under another of the S
-samples that the fit predicts with, chosen at random (Thompson sampling in parallel; Hernandez-Lobato, Requeima,
-Pyzer-Knapp and Aspuru-Guzik 2017, Parallel and distributed Thompson sampling). No row is asked for twice.
+Targets of 20 random rows are known. In each of `BATCHES` batches, the method is fitted anew to all known targets, and
+asks for further ones of rows in the pool. For each row of a batch, one of the S samples that the fit predicts with is
+drawn at random, and the row of the largest mean under this sample is chosen (parallel Thompson sampling;
+Hernandez-Lobato, Requeima, Pyzer-Knapp and Aspuru-Guzik 2017, Parallel and distributed Thompson sampling). No row is
+asked for twice.
 
-One more fit is scored as any other: it is trained on as many rows in all, chosen at random, and predicts test rows.
+The row's other scores, such as the NMLL, are those of one more fit: it is trained on equally many rows in all, chosen
+at random, and predicts the test rows.
 """
 
 from collections.abc import Iterator
@@ -49,7 +51,9 @@ class Search:
         self._y, self._n_first, self._targets, self._seed = y, len(first), y[pool], seed
 
     def take_best(self, values: np.ndarray, count: int) -> None:
-        """Choose `count` rows by values (S, n) of the n rows of the pool: each has the largest of a random sample.
+        """Choose `count` rows of the pool by Thompson sampling, given values (S, n) of its n rows under S samples.
+
+        For each choice one sample is drawn at random, and the row of its largest value is chosen.
 
         Among equal values the row is chosen at random. Values that are not finite count as the smallest.
         """
@@ -69,19 +73,19 @@ class Search:
         return len(self.known) - self._n_first
 
     def regret(self) -> float:
-        """Return the sum of the k largest targets of the whole pool less that of the k rows chosen so far."""
+        """Return the sum of the k largest targets of the whole pool minus the sum over the k rows chosen so far."""
         return float(self._largest().sum() - self._y[self.known[self._n_first :]].sum())
 
     def regret_uniform(self) -> float:
-        """Return the regret that is expected of as many random rows."""
+        """Return the expected regret of equally many random rows."""
         return float(self._largest().sum() - self.n_chosen * self._targets.mean())
 
     def simple_regret(self) -> float:
-        """Return the largest target of the whole pool less the largest known one."""
+        """Return the largest target of the whole pool minus the largest known target."""
         return float(self._targets.max() - self._y[self.known].max())
 
     def simple_regret_uniform(self) -> float:
-        """Return the simple regret that is expected after as many random rows."""
+        """Return the expected simple regret after equally many random rows."""
         floor = self._y[self.known[: self._n_first]].max()
         return float(self._targets.max() - expected_maximum(np.maximum(self._targets, floor), self.n_chosen))
 
@@ -106,7 +110,7 @@ def _log_choose(n: np.ndarray | int, k: int) -> np.ndarray:
 
 
 def batch_sizes(budget: int, n_batches: int) -> list[int]:
-    """Return the sizes of `n_batches` about equal batches with the sum `budget`, or of fewer ones of one row each."""
+    """Return the sizes of `n_batches` about equal batches of `budget` rows in all, or of fewer batches of one row."""
     sizes: list[int] = np.diff(np.unique(np.linspace(0, budget, n_batches + 1).round().astype(int))).tolist()
     return sizes
 

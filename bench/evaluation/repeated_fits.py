@@ -62,7 +62,7 @@ class RepeatedFits:
         self._last: TrainedFits | None = None
 
     def expect(self, sizes: Iterable[int]) -> None:
-        """Announce the numbers of requests of all coming calls of `predictives`, for reports of the progress."""
+        """Tell the progress report how many fits each later call of `predictives` will train."""
         self._trainer.progress.n_stacks = sum(ceil(size / self._trainer.limit) for size in sizes)
 
     def known(self) -> list[Outcome]:

@@ -53,7 +53,7 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
 
 
 def code_of(entry: EntryPoint) -> tuple[tuple[str, ...], str]:
-    """Return the modules of a method's entry point, and a text with its class and the version of its package."""
+    """Return the modules of a method's entry point, and a string with its class and the version of its package."""
     return (entry.module,), f"{entry.value.removeprefix(ONE_NAME)} {entry.dist.version if entry.dist else ''}"
 
 

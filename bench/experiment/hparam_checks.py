@@ -42,7 +42,7 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
         if each.name in kind.settled:
             raise InvalidRequest(
                 f"--hparam {each}: the suite {request.suite} compares with a reference posterior, and the models of "
-                f"its data sets settle {each.name}; leave the option out"
+                f"its data sets fix {each.name}; leave the option out"
             )
     given = {name: protocol.fixed_for(name) for name in method_names}
     every = {name: {hparam: given[name][hparam] for hparam in spaces[name] if hparam in given[name]} for name in given}

@@ -13,7 +13,7 @@ class InvalidRequest(ValueError):
 
 @dataclass(frozen=True)
 class Request:
-    """Request of a user on the command line.
+    """The user's request on the command line.
 
     Attributes:
         suite, preset: names of the suite and of the preset.

@@ -159,8 +159,8 @@ def predictive(given: Any, *kinds: type) -> int:
     if not fits:
         got = ", ".join(f"{part} {shape}" for part, shape in zip(given._fields, shapes, strict=True))
         raise ValueError(
-            f"the parts of {name} should have the shapes that its docstring gives, with samples in the first place and "
-            f"points in the second, got {got}; a single sample is part[None]"
+            f"the parts of {name} should have the shapes in its docstring, with samples along the first axis and "
+            f"points along the second, got {got}; pass a single sample as part[None]"
         )
     if isinstance(given, Classes) and (problem := _unnormalised(given)):
         raise NoDistribution(problem)

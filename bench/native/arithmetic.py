@@ -52,6 +52,6 @@ def _moved(nest: Nest) -> int:
 
 
 def _bytes(view: View) -> int:
-    """Return the bytes of the different numbers that a window shows."""
+    """Return the size in bytes of the distinct elements that a window refers to."""
     sizes = (size for size, stride in zip(view.shape, view.strides, strict=True) if stride)
     return prod(sizes) * view.value.dtype.itemsize

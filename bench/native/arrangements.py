@@ -26,7 +26,7 @@ def _stack(nests: Nests, operation: Operation, views: Sequence[View], axis: int 
 
 
 def _zeros_with(window_of: Callable[..., Tensor], given: int) -> Callable[..., View]:
-    """Return the rule of an operator that puts a tensor into zeros, at a window.
+    """Return the translation rule of an operator that writes a tensor into a window of zeros.
 
     Args:
         window_of: maps the zeros and the operator's last arguments to the window.
@@ -40,7 +40,7 @@ def _zeros_with(window_of: Callable[..., Tensor], given: int) -> Callable[..., V
 
 
 def _copy_with(window_of: Callable[..., Tensor]) -> Callable[..., View]:
-    """Return the rule of an operator that puts a tensor into a copy of another, at a window."""
+    """Return the translation rule of an operator that writes a tensor into a window of a copy of another tensor."""
 
     def rule(nests: Nests, operation: Operation, view: View, part: View, *arguments: Any, **options: Any) -> View:
         return nests.copy_with(view, part, lambda whole: window_of(whole, *arguments, **options))
@@ -81,7 +81,7 @@ def _repeat(nests: Nests, operation: Operation, view: View, repeats: Sequence[in
 
 
 def _index(nests: Nests, operation: Operation, data: Value | View, indices: Sequence[View | None]) -> View:
-    """Return rows of the data that all replicas share, or entries of another tensor at constant places."""
+    """Return rows of the data that all replicas share, or elements of another tensor at constant indices."""
     shape, dtype = operation.shape, operation.example.dtype
     if isinstance(data, Value):
         (index,) = indices
@@ -123,7 +123,7 @@ def _table(places: Sequence[int]) -> str:
 
 def _gather(nests: Nests, operation: Operation, view: View, axis: int, index: View, **_: Any) -> View:
     if len(view.shape) != 2 or index.shape[1 - axis % 2] != view.shape[1 - axis % 2]:
-        raise Unsupported("gather has a native form for matrices, along a whole axis, only")
+        raise Unsupported("gather can be compiled only for matrices, along a whole axis")
     name = ("gather_rows", "gather_columns")[axis % 2]
     text = f"{name}<{view.shape[0]}, {view.shape[1]}, {index.shape[axis % 2]}>({{0}}, {{1}}, {{2}});"
     return nests.call(text, [nests.whole(view), nests.whole(index)], index.shape, dtype=view.value.dtype)[0]

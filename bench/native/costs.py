@@ -89,7 +89,7 @@ def _of_product(rows: int, inner: int, columns: int, layout: Layout) -> float:
 
 
 def replicas_across(n_replicas: int, lanes: int, block: float, single: float) -> int:
-    """Return how many of the first replicas are computed several at a time, one per lane; the others run one by one.
+    """Return how many of the first replicas are computed in blocks, one per SIMD lane; the others run one by one.
 
     Args:
         n_replicas: R, number of replicas.

@@ -1,4 +1,4 @@
-"""Moves elementwise computations to the loops that use their results, so that these need not be stored."""
+"""Moves elementwise computations into the loops that use their results, so that the results need not be stored."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ MAX_READS = 1  # of whole values that the later nest does not read anyway; stori
 
 
 def delay(program: Program) -> None:
-    """Move elementwise computations to the loops that read their results.
+    """Move elementwise computations into the loops that read their results.
 
     A computation is moved into a later loop nest if this nest alone reads its results and runs over the same indices.
     Autograd, for example, computes the gradient of a prior long before the gradient to which it is added.

@@ -11,7 +11,7 @@ from lockstep_bench.bench.native.values import Call, Nest, Reduce, Statement, St
 
 
 class Workspace:
-    """Assigns places in one piece of memory to values.
+    """Assigns parts of one block of memory to values.
 
     Args:
         layout: layout of the memory.
@@ -27,7 +27,7 @@ class Workspace:
         self._free: list[tuple[int, int]] = []  # (offset, bytes) of places that can be used again
 
     def keep(self, value: Value) -> str:
-        """Assign a place that no other value ever uses; return the C++ declaration of the value."""
+        """Assign memory that no other value ever uses to a value, and return its C++ declaration."""
         return self._declaration(value, self._grow(self._layout.bytes_of(value)))
 
     def share(
@@ -38,7 +38,7 @@ class Workspace:
         kept: Callable[[Value], Value] = lambda value: value,
         local: Collection[Value] = (),
     ) -> list[str]:
-        """Assign places to all values of the nests that run at every update; return their C++ declarations.
+        """Assign memory to all values of the nests that run at every update, and return their C++ declarations.
 
         Args:
             nests: the nests of the update.

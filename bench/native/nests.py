@@ -1,5 +1,7 @@
 """Loop nests of an update, which are built one operation at a time.
 
+Operands and results are windows (`bench.native.values.View`): strided views of values, like views of a tensor.
+
 An elementwise operation joins the nest of its operands if it needs these at the same index only. A chain of such
 operations is then one loop, whose intermediate numbers stay in registers. A reduction runs inside the nest of its
 operand. Parts of a concatenation are computed in place. Operations that depend only on hyper-parameters and constants
@@ -124,7 +126,7 @@ class Nests:
         return view if view.is_contiguous else self.copy(view)
 
     def of_type(self, view: View, dtype: torch.dtype) -> View:
-        """Return the numbers of a window, converted to another type."""
+        """Return the window's elements converted to another data type, as a window onto the converted value."""
         given = view.value.dtype
         return view if given == dtype else self.compute(converted("{0}", given, dtype), [view], view.shape, dtype)
 

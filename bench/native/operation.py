@@ -1,7 +1,8 @@
 """One operation of a graph, which is the argument of translation rules, and helper functions for the rules.
 
 A rule translates one operator to loop nests. Its arguments are the `Nests` to add to, the operation, and the operator's
-own arguments with windows in place of tensors. It returns a window onto the result, or a list of windows.
+own arguments with windows in place of tensors. It returns a window onto the result, or a list of windows. A window
+(`bench.native.values.View`) is a strided view of a value, like a view of a tensor.
 """
 
 from collections.abc import Callable, Mapping, Sequence

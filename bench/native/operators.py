@@ -29,7 +29,7 @@ C_TYPES = {
 
 
 def literal(value: float, dtype: torch.dtype) -> str:
-    """Return a C++ expression of a SIMD value that holds the same number in every lane."""
+    """Return a C++ expression of a SIMD value with the same number in every lane."""
     if dtype == torch.bool:
         return "splat(int32_t(-1))" if value else "splat(int32_t(0))"
     if dtype == torch.int64:

@@ -49,7 +49,7 @@ def _cumsum(nests: Nests, operation: Operation, view: View, axis: int, **_: Any)
 
 def _argmax(nests: Nests, operation: Operation, view: View, axis: int | None = None, keepdim: bool = False) -> View:
     if axis is None or len(view.shape) != 2 or axis % 2 != 0:
-        raise Unsupported("argmax has a native form along the first axis of a matrix only")
+        raise Unsupported("argmax can be compiled only along the first axis of a matrix")
     rows, columns = view.shape
     text = f"argmax_rows<{rows}, {columns}>({{0}}, {{1}});"
     return nests.call(text, [nests.whole(view)], operation.shape, dtype=torch.int64)[0]

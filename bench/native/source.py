@@ -108,7 +108,7 @@ def source_of(
 def _shared(
     program: Program, homes: dict[Value, str], workspace: Workspace, layout: Layout
 ) -> tuple[list[str], RowTiles | None]:
-    """Give places to the values of an update; return their declarations, and the tiles of rows, if it has any."""
+    """Assign memory to the values of an update; return their declarations, and its row tiles, if it has any."""
     tiles = None if layout.across else row_tiles(program, layout)
     if tiles is None:
         return workspace.share(program.nests, homes), None

@@ -87,7 +87,7 @@ class LinearProblem(NamedTuple):
             seeds: seed of each fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
             dtype: type of weights and arithmetic; single precision, as in a run, is trained natively.
-            device: where the fits are trained, in torch's words.
+            device: torch's name of the device that the fits are trained on.
             hparams: hyper-parameters of the method, such as `lr`, besides the two precisions.
         """
         hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}
@@ -126,7 +126,9 @@ class LinearProblem(NamedTuple):
         predictives = list(_predictives(stack, rows, n_samples))
         if not isinstance(predictives[0], Normals):
             kind = type(predictives[0]).__name__
-            raise TypeError(f"weights predict Normals, and got {kind}; declare `weight_posterior = False`")
+            raise TypeError(
+                f"a method with `weight_posterior` must predict Normals, got {kind}; declare `weight_posterior = False`"
+            )
         n_drawn = len(predictives[0].mean)
         between = [each.mean.double().var(0, correction=min(1, n_drawn - 1)).numpy() for each in predictives]
         within = [each.variance.double().mean(0).numpy() - 1 / self.beta for each in predictives]

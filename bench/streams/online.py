@@ -18,7 +18,11 @@ from lockstep_bench.shared.seeds import seed_of
 
 
 class Online(Fitting):
-    """Base of the online estimators: the update of `algorithm` is captured as a graph once and run for every vector."""
+    """Base of the online estimators, which update each Gaussian with one vector of its stream at a time.
+
+    The tensor operations of the update are captured once as a graph (`bench.engine.graph_capture`), which is replayed
+    for the later vectors.
+    """
 
     execution = "captured"
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]

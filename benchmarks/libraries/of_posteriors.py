@@ -1,7 +1,7 @@
 """The library `posteriors`: variational inference, Laplace and SGLD of a log posterior that the user writes.
 
 The wrappers give it the exact log posterior of all training rows, so that its temperature stays 1. Steps of SGLD are
-relative to the curvature N c + alpha, with c that of the likelihood.
+relative to the curvature N c + alpha of the negative log posterior, where c is the likelihood's curvature per row.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The library `torch-uncertainty`: Bayesian layers with a mean-field posterior, and an optimiser that samples.
 
-`KLDiv` averages over layers, as its documentation says, so that the wrapper's `kl_weight` is L / N for L layers. SGLD
+`KLDiv` averages over layers, as its documentation says; therefore the wrapper's `kl_weight` is L / N for L layers. SGLD
 gets the sum over all rows as its loss. Its `noise_factor` is 1; the default, 0.01, makes a hundredth of the noise.
 """
 
@@ -30,7 +30,7 @@ INITIAL_RHO = -3.0
 
 
 class BayesLinear(Wrapper):
-    """`BayesLinear` layers with `ELBOLoss` and Adam. The prior is a mixture of one part."""
+    """`BayesLinear` layers with `ELBOLoss` and Adam. The prior is a mixture with one component."""
 
     name, title, paper = "torch-uncertainty-vi", "torch-uncertainty: BayesLinear", BLUNDELL
     requirement = "torch-uncertainty[cpu]==0.13.0"

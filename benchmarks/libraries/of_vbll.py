@@ -1,9 +1,10 @@
 """The library `vbll`: a variational Bayesian last layer, trained together with the layers below it.
 
-The noise of `vbll.Regression` is a parameter; the wrapper fixes it, as the checks demand. The library divides
-`prior_scale` by the number of features, so that the wrapper multiplies by it. `regularization_weight` is 1 / N. The
-other layers have weight decay. Adam's second average is short, because gradients of the first random covariances are
-huge. A column of ones stands for the last layer's bias, which the library lacks.
+`vbll.Regression` learns the variance of the noise; the wrapper fixes it, because the checks give the noise precision.
+The library divides `prior_scale` by the number of features, so the wrapper multiplies by it. `regularization_weight` is
+1 / N. The other layers have weight decay. Adam's running mean of squared gradients has a short memory, because the
+library's random initial covariances give huge gradients. The library's last layer has no bias, so a column of ones is
+added to its inputs.
 """
 
 from itertools import chain

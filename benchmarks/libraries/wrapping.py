@@ -26,7 +26,7 @@ class Wrapper(FullBatchMethod):
         requirement: the library and its version, as pip takes it.
         ranges_from: where the ranges of `search_space` come from.
         judged_against: the posterior with which the method is compared.
-        all_checks: False to run the checks of the three columns of the table alone, because a fit takes long.
+        all_checks: False to run only the checks of the table's three columns, because a fit takes long.
 
     Args:
         updates: number of the library's updates of a fit; by default as many as recover the posterior of a linear
@@ -60,7 +60,7 @@ class Wrapper(FullBatchMethod):
         return problem.predictive(posterior[spaced].to(x), x)
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """Return the ranges of `search_space`: wider ones would be ours and not the library's."""
+        """Return the ranges of `search_space`, because a wider space would no longer be the library's own."""
         return self.search_space(task)
 
 
@@ -76,7 +76,7 @@ def langevin_rate(problem: Problem) -> float:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed torch's global generator, from which libraries draw, and put it back to its former state afterwards."""
+    """Seed torch's global generator, from which libraries draw, and restore its state afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

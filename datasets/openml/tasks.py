@@ -240,7 +240,10 @@ def _facts(task: Task, contents: Mapping[str, bytes]) -> _Facts:
     except (ValueError, LookupError, TypeError) as error:
         raise Fault(of_data, "damaged", f"it is not OpenML's description of a data set ({error!r})") from None
     if not number == described == task.data:
-        raise InvalidTable(f"task {task.task} is of data set {number}, expected {task.data}, got {described}")
+        raise InvalidTable(
+            f"OpenML task {task.task} should be of data set {task.data}; the task's description names {number}, "
+            f"and the data set's description {described}"
+        )
     ignored = [*_listed(data.get("ignore_attribute")), *_listed(data.get("row_id_attribute"))]
     return _Facts(target, tuple(name for name in ignored if name != target), table, _secure(splits))
 

@@ -1,7 +1,7 @@
 """Conversion of a table's columns to arrays: features x and target y, with notes and warnings about them.
 
-Numbers stay as they are. A column of texts becomes one 0/1 column for each of its values; if it has two values, it
-becomes a single 0/1 column.
+Numbers stay as they are. A text column becomes one 0/1 column for each of its values; if it has two values, it becomes
+a single 0/1 column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Features(NamedTuple):
         x: float64 (N, P); NaN where a number is missing.
         notes: sentences about the features for readers of results.
         warnings: sentences about the features for the person who starts a run.
-        dummies: for each column of texts, the numbers of the 0/1 columns of x that encode it.
+        dummies: for each text column, the indices of the 0/1 columns of x that encode it.
     """
 
     x: np.ndarray
@@ -67,9 +67,9 @@ def features_of(frame: pd.DataFrame, impute: str, placeholders: Mapping[str, str
     """Return the features of a table as numbers.
 
     Args:
-        frame: the table without its target, N rows of numbers and texts (`datasets.own.reading.inputs_of`).
+        frame: the table without its target, N rows of numbers and strings (`datasets.own.reading.inputs_of`).
         impute: "median" to allow missing values, "" to refuse them.
-        placeholders: texts that stand for missing numbers, by column, to be named in the error message.
+        placeholders: strings that stand for missing numbers, by column, to be named in the error message.
 
     Raises:
         InvalidTable: a column cannot be an input, for example because a value is missing and `impute` is "".
@@ -114,7 +114,7 @@ def target_of(column: Column, task: str | None) -> TargetColumn:
 
     Args:
         column: the target column, N cells.
-        task: one of `TASKS`. None for classification if the column holds texts or only two values, else regression.
+        task: one of `TASKS`. None for classification if the column holds strings or only two values, else regression.
 
     Raises:
         InvalidTable: the column cannot be the target of the task.
@@ -231,7 +231,7 @@ def _categories(column: pd.Series) -> pd.Series:
 
 
 def _row_numbers(numbers: pd.DataFrame) -> list[str]:
-    """Return a warning for each column that numbers the rows, or is called an ID and has another number in each."""
+    """Return a warning for each column that numbers the rows, or that is called an ID and whose numbers all differ."""
     warnings = []
     for name in map(str, numbers):
         cells = numbers[name]

@@ -1,4 +1,4 @@
-"""Selection of 0/1 columns (dummy variables): a split uses only those whose text occurs in its training rows."""
+"""Selection of 0/1 columns (dummy variables): a split uses only those whose value occurs in its training rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from lockstep_bench.datasets.records import Split
 def with_inputs(splits: Sequence[Split], x: np.ndarray, dummies: Sequence[Sequence[int]]) -> tuple[Split, ...]:
     """Return the splits, each with the inputs that a table of only its training rows would give (`Split.inputs`).
 
-    A column of texts gives one 0/1 input for each text in the training rows; for two texts a single one, and for one
-    text none. A row with a text that no training row has gets zeros.
+    A text column gives one 0/1 input for each of its values in the training rows; for two values a single one, and for
+    one value none. A row with a value that no training row has gets zeros.
 
     Args:
         splits: splits of the N rows.
         x: (N, P), features of all rows.
-        dummies: for each column of texts, the numbers of the 0/1 columns of x that encode it.
+        dummies: for each text column, the indices of the 0/1 columns of x that encode it.
 
     Raises:
         InvalidTable: all features are constant in the training rows of a split.

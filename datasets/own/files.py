@@ -22,7 +22,7 @@ UNNAMED = "Unnamed:"  # how pandas begins the name of a column without one, and 
 
 
 def looks_like_a_table(name: str) -> bool:
-    """Return whether a name that was given as a data set is rather the name of a table's file, such as "data.csv"."""
+    """Return whether a name that was given for a data set looks like a table's file name, such as "data.csv"."""
     return Path(name).suffix.lower() in SUFFIXES or Path(name).is_file()
 
 
@@ -32,7 +32,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
-    """Return the table in a file. All cells of a CSV or TSV file are read as texts, an empty cell as "".
+    """Return the table in a file. All cells of a CSV or TSV file are read as strings, an empty cell as "".
 
     Columns of a CSV file are separated by commas, or by semicolons if its first line has more semicolons. Columns of a
     TSV file are separated by tabs. A named index of a Parquet file becomes a column. The index of the result holds line
@@ -44,7 +44,7 @@ def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
 
     Raises:
         InvalidTable: the file is missing or cannot be read, two columns have the same name, or a cell is not a single
-            number or text.
+            number or string.
     """
     import pandas as pd
 
@@ -113,7 +113,7 @@ def _texts(content: bytes, suffix: str, no_header: bool) -> pd.DataFrame:
 
 
 def _check_cells(name: str, column: pd.Series) -> None:
-    """Raise InvalidTable for a column of Parquet whose cells are no single numbers or texts."""
+    """Raise InvalidTable for a Parquet column with a cell that is not a single number or string."""
     for kind in set(map(type, column)):
         if kind.__hash__ is None:
             raise InvalidTable(

@@ -20,7 +20,7 @@ class Format(NamedTuple):
     Attributes:
         decimal: decimal separator of numbers; "" for a point, or for a comma where points separate thousands.
         thousands: separator between thousands; "" for none.
-        na_values: texts and numbers that stand for missing values.
+        na_values: strings and numbers that stand for missing values.
         no_header: whether the first line is a row of data. The columns are then named 1, 2, 3, ...
     """
 
@@ -36,7 +36,7 @@ class Format(NamedTuple):
         Args:
             decimal: decimal separator; None if the option is not given.
             thousands: separator between thousands; None if the option is not given.
-            na_values: texts that stand for missing values, separated by commas; None if the option is not given.
+            na_values: strings that stand for missing values, separated by commas; None if the option is not given.
             no_header: whether the first line is a row of data.
 
         Raises:
@@ -59,7 +59,7 @@ class Format(NamedTuple):
         return (*words, *(["--no-header"] if self.no_header else []))
 
     def plain(self, texts: pd.Series) -> pd.Series:
-        """Return texts with numbers rewritten for pandas: a decimal point, and no separators between thousands."""
+        """Return strings with their numbers rewritten for pandas: a decimal point, no separators between thousands."""
         if self.thousands:
             sign = re.escape(ALIKE.get(self.thousands, self.thousands))
             texts = texts.str.replace(rf"(?<=\d)[{sign}](?=\d{{3}}(?!\d))", "", regex=True)

@@ -1,7 +1,7 @@
-"""Detection and conversion of columns whose texts are numbers, in the notation `datasets.own.format.Format`.
+"""Detection and conversion of text columns that hold numbers, in the notation `datasets.own.format.Format`.
 
-A column of texts is a column of numbers under two conditions. At least four fifths of its texts are numbers or
-placeholders for missing numbers, such as - and ?. And more of its texts are numbers than are neither.
+A text column is read as numbers under two conditions. At least four fifths of its cells are numbers or placeholders for
+missing numbers, such as - and ?. And more of its cells are numbers than are neither number nor placeholder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PLACEHOLDERS = frozenset((*SIGNS, *WORDS, *(f"({word})" for word in WORDS), *ERR
 
 
 class Numbers(NamedTuple):
-    """A column of texts that is read as numbers.
+    """A text column that is read as numbers.
 
     Attributes:
-        texts: (N,), texts of the column; missing where a cell is empty.
+        texts: (N,), the cells as strings; missing where a cell is empty.
         values: (N,), float64; NaN where there is no number.
-        placeholders: the texts that stand for a missing number, such as "?".
-        others: the texts that are neither numbers nor placeholders.
+        placeholders: the strings that stand for a missing number, such as "?".
+        others: the strings that are neither numbers nor placeholders.
     """
 
     texts: pd.Series
@@ -41,10 +41,10 @@ class Numbers(NamedTuple):
 
 
 def read_numbers(texts: pd.Series, layout: Format = AS_FOUND) -> Numbers | None:
-    """Return a column of texts as numbers, or None if it is not a column of numbers by the rule of this module.
+    """Return a text column as numbers, or None if it does not hold numbers by the rule of this module.
 
     Args:
-        texts: (N,), without spaces around them; missing where a cell is empty.
+        texts: (N,), strings without spaces around them; missing where a cell is empty.
         layout: notation of numbers.
     """
     import pandas as pd
@@ -60,7 +60,7 @@ def read_numbers(texts: pd.Series, layout: Format = AS_FOUND) -> Numbers | None:
 
 
 def are_in_other_notation(texts: pd.Series) -> bool:
-    """Return whether at least four fifths of the texts (N,) look like numbers with a unit or other separators."""
+    """Return whether at least four fifths of the strings (N,) look like numbers with a unit or other separators."""
     units = texts.str.extract(f"^{OTHER_NOTATION}$")["unit"]
     counts = units.value_counts()
     return bool(len(counts) and counts.iloc[0] >= LEAST_SHARE * len(texts))

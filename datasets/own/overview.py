@@ -15,7 +15,7 @@ class ColumnLine(NamedTuple):
     Attributes:
         name: name of the column.
         kind: number, category, or target.
-        how: remark such as the number of different texts or of missing cells; "" if there is nothing to say.
+        how: remark such as the number of distinct values or of missing cells; "" if there is nothing to say.
         example: text of the column's first cell.
     """
 

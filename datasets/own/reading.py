@@ -1,7 +1,7 @@
 """Reading of a table's columns as numbers, dates or categories.
 
-A column of texts holds numbers by the rule in `datasets.own.numbers`. It holds dates if four fifths of its texts are
-dates or times, and otherwise categories. Spaces around texts are ignored.
+A text column holds numbers by the rule in `datasets.own.numbers`. It holds dates if four fifths of its cells are dates
+or times, and otherwise categories. Spaces around a cell are ignored.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Column:
 
     Attributes:
         kind: "number", "category" or "date".
-        cells: (N,), numbers or texts; missing where a cell is empty.
-        numbers: the texts read as numbers, for a column of texts that holds numbers; else None.
-        spaced: texts that differ from another text of the column only in spaces around them.
+        cells: (N,), numbers or strings; missing where a cell is empty.
+        numbers: the cells read as numbers, for a text column that holds numbers; else None.
+        spaced: strings that differ from another string of the column only in spaces around them.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ class Column:
 
     @property
     def placeholders(self) -> pd.Series:
-        """The texts in a column of numbers that stand for missing numbers, such as "?"."""
+        """The strings in a column of numbers that stand for missing numbers, such as "?"."""
         return self.numbers.placeholders if self.numbers else self.cells.iloc[:0]
 
 
@@ -56,7 +56,7 @@ def columns_of(frame: pd.DataFrame, layout: Format, classes: str | None = None) 
             are class names.
 
     Raises:
-        InvalidTable: most texts of a column are numbers, but not all, or they are numbers in another notation.
+        InvalidTable: most cells of a column are numbers, but not all, or they are numbers in another notation.
     """
     import pandas as pd
 
@@ -86,7 +86,7 @@ def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
     """Return the input columns as a data frame of numbers and texts.
 
     Raises:
-        InvalidTable: a column holds dates, or its texts differ in most rows.
+        InvalidTable: a column holds dates, or its strings differ in most rows.
     """
     import pandas as pd
 
@@ -110,8 +110,7 @@ def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
     """Raise InvalidTable if a file's first line looks like a row of data, or its first column like row numbers.
 
     The first line looks like a row of data in two cases. At least half of its cells are numbers that do not count up by
-    one, and the target's name is none of the other cells. Or the target's name also occurs as a text in the target's
-    column.
+    one, and the target's name is none of the other cells. Or the target's name is also a value in the target's column.
 
     Args:
         frame: the table that `datasets.own.files.read_frame` returns, with column names.
@@ -140,7 +139,7 @@ def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
 
 
 def _is_a_class(texts: pd.Series, name: str, layout: Format) -> bool:
-    """Return whether a name is one of the texts of a column that holds no numbers."""
+    """Return whether a name is one of the values of a column that holds no numbers."""
     return bool((texts == name).any()) and read_numbers(texts) is None
 
 
@@ -199,6 +198,6 @@ def _without(missing: pd.Series, column: Column) -> Column:
 
 
 def _category(texts: pd.Series, written: pd.Series) -> Column:
-    """Return a column of categories: texts (N,), which were `written` with spaces around some of them."""
+    """Return a column of categories (N,); `written` has the same strings with the spaces around them."""
     plain, spaced = (set(written[(written == texts) == same].dropna()) for same in (True, False))
     return Column("category", texts, spaced=tuple(sorted(text for text in spaced if text.strip() in plain)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Factor(enum.StrEnum):
-    """The three factors whose levels `rank --compare` can rank."""
+    """The choices of `rank --compare`: the factor of a factorial design whose levels are ranked."""
 
     POSTERIOR = "posterior"
     NETWORK = "network"

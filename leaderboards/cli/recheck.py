@@ -42,7 +42,7 @@ def recheck(
     draw = int(datetime.now(UTC).strftime("%Y%m%d")) if seed is None else seed
     done = checked(rows, cells, draw, tell=_tell)
     if not done.cells:
-        stop(f"'{results}' has no cell to draw: none finished in reasonable time by an engine of today")
+        stop(f"'{results}' has no cell to draw: none finished in reasonable time by the present training code")
     try:
         write_rechecks([*earlier, done], results)
     except OSError as error:

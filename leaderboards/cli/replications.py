@@ -1,4 +1,4 @@
-"""The command `replications`: numbers printed in papers beside the numbers of our replications."""
+"""The command `replications`: compares numbers printed in papers with those of our replications."""
 
 import sys
 from pathlib import Path

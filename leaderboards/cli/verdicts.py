@@ -22,8 +22,8 @@ def rank(
         factors.Factor | None,
         typer.Option(
             "--compare",
-            help="Compare the levels of one factor, of the preset and its variants that differ in network and noise "
-            "alone: on the splits and in the combinations of the other two factors that all levels were run in.",
+            help="Compare the levels of one factor, in rows of the preset and of its variants that differ only in "
+            "network and noise. Used are the splits, and combinations of the other two factors, that all levels have.",
         ),
     ] = None,
     network: Annotated[str, only("--network", "networks, with --compare: 50,16-16")] = "",
@@ -49,8 +49,8 @@ def rank(
         bool,
         typer.Option(
             "--power",
-            help="Add all columns on power: what would have been detected with 80 % probability, and how many data "
-            "sets or splits would settle what is open.",
+            help="Add all columns on power: differences that would be detected with 80 % probability, and how many "
+            "data sets or splits would decide the undecided comparisons.",
         ),
     ] = False,
     wide: Annotated[bool, typer.Option("--wide", help="Print all columns, in lines of up to 250 characters.")] = False,

@@ -267,7 +267,7 @@ def _notes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     notes = []
     for name, cells in (("old", old), ("new", new)):
         if n := int((cells["status"].eq("ok") & cells["execution"].isna()).sum()):
-            notes.append(f"{counted(n, 'cell')} of the {name} results are of an engine from before native loops")
+            notes.append(f"{counted(n, 'cell')} of the {name} results were trained before loops were compiled")
     for suite, dataset in _changed_datasets(old, new):
         notes.append(f"{dataset} ({suite}): the data or the splits differ, so splits cannot be paired")
     hashes = [set(map(tuple, cells[["suite", "preset", "protocol_hash"]].to_numpy())) for cells in (old, new)]

@@ -117,9 +117,11 @@ def can_be_drawn(rows: pd.DataFrame) -> pd.Series:
 
 
 def with_recheck(rows: pa.Table, rechecks: Sequence[Recheck]) -> pa.Table:
-    """Return the rows of a results folder with a column `rechecked`: date and code revision of the latest recheck.
+    """Return the rows of a results folder with a column `rechecked`, which says whether a recheck reproduced them.
 
-    The column is null for rows that this recheck could not have drawn, and for all rows if it did not agree.
+    It holds date and code revision of the latest recheck (`Recheck`) if that reproduced all numbers that it repeated.
+
+    It is null for rows that the random draw excluded, and for all rows if some number was not reproduced.
     """
     said, covered = pa.nulls(len(rows), pa.string()), None
     if rechecks and rechecks[-1].agreed:

@@ -1,4 +1,4 @@
-"""Figures of posterior moments beside those of the reference posterior: covariance heat maps, means and deviations."""
+"""Figures that compare posterior covariances, means and deviations with those of the reference posterior."""
 
 from collections.abc import Mapping
 

@@ -104,7 +104,7 @@ def _regrets(cells: pd.DataFrame) -> Plot | None:
     return Plot(
         regrets(runs),
         f"Regret against the number of rounds by {_named(dict.fromkeys(runs['method']))}",
-        "Regret: expected reward of the best actions or rows, less that of the chosen ones, summed "
+        "Regret: expected reward of the best actions or rows minus that of the chosen ones, summed "
         "over the rounds so far; mean over splits ± standard error. Dotted: uniformly random actions.",
     )
 
@@ -116,7 +116,7 @@ def _simple_regrets(cells: pd.DataFrame) -> Plot | None:
     return Plot(
         regrets(runs, "simple regret"),
         f"Simple regret against the number of chosen rows by {_named(dict.fromkeys(runs['method']))}",
-        "Simple regret: largest target of the pool less the largest that was found, over the standard deviation of the "
+        "Simple regret: largest target of the pool minus the largest one found, over the standard deviation of the "
         "targets; mean over splits ± standard error. Dotted: the expectation for random rows.",
     )
 

@@ -45,7 +45,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
             [("area muted", "95 % of uniform samples stay inside everywhere")],
         ),
         "Uniformity of the PIT by method: " + ", ".join(f"{visible(method)} {p}" for method, p in p_values.items()),
-        "PIT, first split: the share of targets below a quantile of their predictive distribution, less the quantile's "
+        "PIT, first split: the share of targets below a quantile of their predictive distribution, minus its "
         "level. The line of a calibrated method stays inside the band with a probability of 95 %; p is the p value of "
         "calibration, at most 0.05 where the line leaves the band. A hill and then a valley means overconfident, a "
         "valley and then a hill underconfident; a line on one side means biased.",

@@ -7,7 +7,7 @@ from lockstep_bench.leaderboards.figures.panels import PanelScale, panels
 
 
 def regrets(runs: pd.DataFrame, title: str = "regret") -> Markup:
-    """Return a panel per method: regret of the rounds so far, mean and standard error over runs, beside chance's.
+    """Return a panel per method: regret by round, mean ± standard error over runs, and that of random choices.
 
     `runs` has the columns of `shared.columns.REGRETS` and method, split and seed.
     """

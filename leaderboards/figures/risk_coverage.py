@@ -20,8 +20,8 @@ def of_classifiers(by_method: dict[str, Predictions]) -> Plot:
         "error rate",
         "Risk against coverage, first split: the error rate on the test points of greatest confidence against their "
         "share, relative to that on all points. A line below the dashed one means that confidence detects errors. AURC "
-        "is the area below the line in units of the error rate. AUGRC counts errors relative to all points; half the "
-        "error rate if confidence says nothing.",
+        "is the area below the line in units of the error rate. AUGRC counts errors relative to all points; it is half "
+        "the error rate if confidence is uninformative.",
     )
 
 
@@ -33,7 +33,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
         "Risk against coverage, first split: the mean squared error on the test points of least predictive standard "
         "deviation against their share, relative to that on all points. A line below the dashed one means that the "
         "standard deviation detects errors. AURC is the area below the line in squared units of the target. AUGRC "
-        "counts squared errors relative to all points; half their mean if the standard deviation says nothing.",
+        "counts squared errors relative to all points; it is half their mean if the deviation is uninformative.",
     )
 
 

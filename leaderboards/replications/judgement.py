@@ -9,9 +9,9 @@ published number apart.
 
 The standard error of a mean of n splits is sd / sqrt(n); that of a median is Maritz and Jarrett's (1978), which is the
 bootstrap's in closed form and assumes no distribution. A number without a standard error gets one from the other's
-spread: with stderr s over n splits on one side and m splits on the other, s sqrt(n / m). For a mean and a single run,
-m = 1, d is then the t statistic of a new observation, (mean - theirs) / (sd sqrt(1 + 1 / n)). A published mean that
-does not say over how many runs it was taken counts as a single run; a published median, as one over as many as ours.
+spread: with stderr s over n splits on one side and m splits on the other, s sqrt(n / m). For a mean and a single run, m
+= 1, d is then the t statistic of a new observation, (mean - theirs) / (sd sqrt(1 + 1 / n)). If a paper does not say
+over how many runs it took a number, a mean counts as a single run, and a median as taken over as many splits as ours.
 
 Its two-sided p-value is that of Student's t, with Welch and Satterthwaite's degrees of freedom where both standard
 errors were measured, and with those of the one that was measured where only one was. Where neither is known, the two

@@ -1,4 +1,4 @@
-"""The ledger: printed numbers that somebody doubts, beside what others found and what our own rows give.
+"""The ledger: printed numbers that somebody doubts, compared with what others found and with our own results.
 
 `ledger.toml` holds the disputes. Each has one printed number and a list of readings: quantities of kept rows that the
 number may be. The first reading is what the number is said to be; the others are its explanations, such as the same

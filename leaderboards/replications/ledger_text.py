@@ -13,10 +13,10 @@ SPREAD_WORDS = {"stderr": "", "sd": " (standard deviation)", "": ""}
 
 
 class LedgerLine(NamedTuple):
-    """A dispute, formatted for printing.
+    """A disputed number with its verdict, formatted for printing.
 
     Attributes:
-        name, title, about, command: those of the dispute.
+        name, title, about, command: as in `ledger.Dispute`.
         printed: the printed number with its spread.
         found: numbers of others with their spreads.
         ours: value of the first reading.
@@ -38,7 +38,7 @@ class LedgerLine(NamedTuple):
 
 
 def ledger_line(one: Settled) -> LedgerLine:
-    """Return a dispute, formatted for printing."""
+    """Return a disputed number, its verdict and its explanation as text."""
     dispute = one.dispute
     values = [_measured(value) for value in one.estimates]
     sources = [(each.by, each.source) for each in (dispute.printed, *dispute.found)]

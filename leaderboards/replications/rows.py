@@ -115,7 +115,7 @@ class ReplicationRows:
         return RunPart(len(tried), len(tried - finished), max(planned, len(tried)))
 
     def ratio(self, dataset: str) -> float:
-        """Return n_test / n_train of a data set's splits, by which they depend (`leaderboards.stats.dependence`).
+        """Return n_test / n_train, a measure of the dependence between splits (`leaderboards.stats.dependence`).
 
         It is 0 for splits that share one test set. A claim is then about runs on these test data, as the papers'
         statistics are.

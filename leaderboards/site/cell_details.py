@@ -206,9 +206,7 @@ def _facts(rows: list[Row]) -> dict[str, str]:
             dict.fromkeys(str(values["kind"]) for values in references if "kind" in values)
         ),
         "R-hat of the reference": _range(references, "r_hat"),
-        "Relative covariance distance that the reference's own sampling noise makes": _range(
-            references, "rel_cov_noise"
-        ),
+        "Relative covariance distance due to the reference's own sampling noise": _range(references, "rel_cov_noise"),
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -216,7 +214,7 @@ def _facts(rows: list[Row]) -> dict[str, str]:
 def _ways_of_training(rows: list[Row]) -> list[str]:
     ways = [EXECUTIONS.get(name, name) for name in _distinct(rows, "execution")]
     earlier = any(row["status"] == "ok" and not isinstance(row["execution"], str) for row in rows)
-    return [*ways, *(["by an engine from before native loops"] if earlier else [])]
+    return [*ways, *(["before training loops were compiled"] if earlier else [])]
 
 
 def _range(objects: list[dict[str, Any]], name: str) -> str:

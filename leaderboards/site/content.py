@@ -333,7 +333,7 @@ class Site:
         return str(self.cells.loc[chosen, "protocol"].iloc[0])
 
     def changes(self, suite: str, preset: str) -> str:
-        """Return how a modified preset differs from its original, as in "epochs 2000"; "" if that was not run."""
+        """Return how a modified preset differs from its original, as in "epochs 2000"; "" if no original was run."""
         original = self.original(suite, preset)
         if original is None or not is_changed(preset):
             return ""

@@ -116,7 +116,7 @@ def _has(path: Path, digest: str) -> bool:
 
 
 def digest_of(*parts: object) -> str:
-    """Return a digest of objects whose text (`repr`) says all about them, and of bytes."""
+    """Return a digest of bytes, and of objects that their `repr` describes completely."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass"))
@@ -124,10 +124,10 @@ def digest_of(*parts: object) -> str:
 
 
 def states(places: Sequence[Path]) -> list[tuple[object, ...]]:
-    """Return the state of each file in some places, files or folders, which is another after any change.
+    """Return the state of each file among the given files and folders; it differs after any change of the file.
 
-    As in `shared.rows.rows_cache`, a change in the last moment may leave times as they are, and Windows does not tell
-    them: such a file has a new state each time.
+    As in `shared.rows.rows_cache`, two changes at nearly the same time may have equal time stamps, and Windows keeps no
+    time of change. A file that changed a moment ago, or any file on Windows, therefore has a new state at each call.
     """
     found: list[tuple[object, ...]] = []
     below = (entry for place in places if os.path.isdir(place) for entry in os.walk(place))

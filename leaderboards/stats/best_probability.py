@@ -4,10 +4,11 @@ Ranks on each of n blocks (data sets, or splits of one data set) become normal s
 
     z_bm = a_m + e_bm,   a_m ~ N(0, tau^2),   e_bm ~ N(0, sigma^2),
 
-where the mean of e over blocks has the variance h sigma^2: h = 1 / n for data sets, 1 / n + r for splits of ratio r
-(the module `dependence`). The share B = h sigma^2 / (h sigma^2 + tau^2) of chance in the differences of means has a
-uniform prior (Strawderman 1971, Morris 1983) and sigma^2 the prior 1 / sigma^2. If methods do not differ by more than
-chance would let them, B is near 1, the effects a_m are shrunk towards each other, and the probabilities are near 1 / M.
+where the mean of e over blocks has the variance h sigma^2: h = 1 / n for data sets, and 1 / n + r for splits with r =
+n_test / n_train (the module `dependence`). The share B = h sigma^2 / (h sigma^2 + tau^2) of chance in the differences
+of means has a uniform prior (Strawderman 1971, Morris 1983) and sigma^2 the prior 1 / sigma^2. If methods do not differ
+by more than chance would let them, B is near 1, the effects a_m are shrunk towards each other, and the probabilities
+are near 1 / M.
 """
 
 import numpy as np

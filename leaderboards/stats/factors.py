@@ -156,8 +156,8 @@ def designs(cells: pd.DataFrame) -> list[Design]:
 def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
     """Return the scores of all combinations of a factorial design.
 
-    Baselines without a network are left out, and so are posteriors with a noise model of their own, which are
-    recognised by results under constant noise without a noise precision.
+    Baselines without a network are left out, and so are posteriors with a noise model of their own. The latter are
+    those without the hyper-parameter `noise_precision` in their results under constant noise.
     """
     of_design = (cells["suite"] == design.suite) & cells["preset"].isin(list(design.labels.values()))
     rows = cells[of_design & ~cells["method"].isin(UNRANKED)]
@@ -200,7 +200,7 @@ def effects(
             meaning.
     """
     if not isinstance(metric_named(table.metric).goal, str):
-        raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one that is low or high")
+        raise ValueError(f"metric '{table.metric}' is not averaged over combinations; choose one with a direction")
     levels = list(levels) or _usual_levels(table, factor)
     places = [
         {others_of(factor, one): place for place, one in enumerate(table.combinations) if getattr(one, factor) == level}

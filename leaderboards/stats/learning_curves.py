@@ -4,7 +4,7 @@ A data set `NAME-n200` has 200 training rows of NAME, and smaller sizes have som
 each size, methods are compared over the sets NAME, as in `ranking`. The sizes share rows, so their verdicts depend on
 each other. The sign-flip test of `sign_flips` is therefore made once, for all pairs of methods at all sizes: if two
 methods are equally good at a size, the differences of a set can change their sign, together with those at other sizes.
-Any false claim at any size has a probability of at most 5 %.
+The probability that at least one claim at any size is false is at most 5 %.
 """
 
 import re

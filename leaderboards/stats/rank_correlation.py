@@ -92,8 +92,8 @@ def interval_over_methods(found: RankCorrelation) -> tuple[float, float]:
 
     The variance is the sum of that of the mean over data sets, and of the jackknife's estimate from leaving out one
     method everywhere (Efron and Stein 1981, The jackknife estimate of variance). What changes from method to method and
-    data set to data set at once is in both, so that the interval is rather too wide. The quantile is Student's with as
-    many degrees of freedom as there are methods, less 1.
+    data set to data set at once is in both, so that the interval is rather too wide. The quantile is Student's; its
+    degrees of freedom are the number of methods minus 1.
 
     Returns:
         The ends, cut at -1 and 1. They are NaN with fewer than `FEWEST_METHODS` + 1 methods, or without data sets.

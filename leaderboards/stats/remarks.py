@@ -32,8 +32,8 @@ MEANINGS = {
     NO_BETTER: "no better than predicting the training mean (or the class frequencies), which ignores the inputs",
     IMPROVING: "still improving: on more than half of the splits the training objective still gained when training "
     "ended",
-    EARLIER: "of an earlier engine: some rows were trained before native loops, or by other code than the newest rows "
-    "beside them, and no recheck has agreed since",
+    EARLIER: "of an earlier engine: some rows were trained before training loops were compiled, or by other code than "
+    "the newest rows in the table, and no recheck has reproduced them since",
 }
 FIELD = "still_improving"  # of a row's diagnostics
 PREDICTION = re.compile(r"nmll.*|rmse.*|crps|brier|accuracy|auroc")

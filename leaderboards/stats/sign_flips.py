@@ -113,8 +113,8 @@ def compare(losses: np.ndarray) -> SignFlips:
 def compare_together(losses: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return which methods are significantly worse than which, in several tables at once: booleans (M, M) for each.
 
-    Any false claim in any table has a probability of at most 5 %. The tables are of the same D data sets, such as
-    nested subsamples of them: the differences of a data set change their sign in all tables together.
+    The probability that at least one claim in any table is false is at most 5 %. The tables are of the same D data
+    sets, such as nested subsamples of them: the differences of a data set change their sign in all tables together.
 
     Args:
         losses: tables of losses on D data sets of M methods (D, M), each as in `compare`; M may differ.

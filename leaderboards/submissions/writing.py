@@ -63,7 +63,7 @@ def write_submission(results: Leaderboard, package: Path, by: str, folder: Path)
     size = sum(path.stat().st_size for path in package.rglob("*") if path.is_file() and not _is_left_out(path, package))
     if size > LARGEST_BYTES:
         raise SubmissionRefused(
-            f"the package '{package}' has {size / 1024:,.0f} KiB, allowed are {LARGEST_BYTES >> 10:,}; move data and "
+            f"the package '{package}' has {size / 1024:,.0f} KiB; at most {LARGEST_BYTES >> 10:,}; move data and "
             "results out of it"
         )
     contents = cells_in_words(rows)
@@ -109,7 +109,7 @@ def _require_complete(rows: pd.DataFrame, methods: Sequence[str]) -> None:
     for name in methods:
         own = rows[rows["method"].map(registered) == name]
         if not (own["status"] == "ok").any():
-            raise SubmissionRefused(f"the results have no finished cell of '{name}'; run it first, or another folder")
+            raise SubmissionRefused(f"the results have no finished cell of '{name}'; run the method first")
     unchecked = sorted(set(rows.loc[rows["checked"] != "passed", "method"]))
     if unchecked:
         name = registered(unchecked[0])

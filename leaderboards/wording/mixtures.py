@@ -104,7 +104,7 @@ def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
 def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
     rows = cells.loc[cells["status"].eq("ok") & cells["execution"].isna(), BOARD[:3]]
     boards = tuple((dataset, preset) for (_, dataset, preset), _ in groups(rows, BOARD[:3]))
-    text = f"{counted(len(rows), 'cell')} of an engine from before native loops, whose numbers today's may not give (§)"
+    text = f"{counted(len(rows), 'cell')} trained before loops were compiled; today's code may give other numbers (§)"
     return [Mixture(text, boards)] if boards else []
 
 

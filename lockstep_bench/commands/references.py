@@ -37,7 +37,7 @@ def references(
 
     chosen = tuple(definitions()) if every else tuple(names or ())
     if unknown := [name for name in chosen if name not in definitions()]:
-        raise typer.BadParameter(f"{unknown[0]!r} is no posterior of a network; there are {', '.join(definitions())}")
+        raise typer.BadParameter(f"{unknown[0]!r} is not a reference posterior; choose from {', '.join(definitions())}")
     if archive:
         typer.echo(f"wrote {len(croissant.write(archive))} files to {archive}")
         return

@@ -46,7 +46,7 @@ def with_budgets(request: RunRequest, resolved: Resolved, results: Results) -> R
         return resolved
     for cell in resolved.cells:
         if SUITES[cell.suite].kind.data != VECTORS:
-            raise InvalidRequest(f"--budget-seconds is for tables of numbers, which the suite {cell.suite} has not")
+            raise InvalidRequest(f"--budget-seconds is for suites of tables, and {cell.suite} is not one")
     if not request.fresh:
         results.require_readable()  # before minutes of measurements
     before = {} if request.fresh else spent_before(results.rows())

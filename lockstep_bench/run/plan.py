@@ -65,7 +65,7 @@ def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPla
 
 @contextmanager
 def backend_and_workload(plan: RunPlan) -> Iterator[tuple[Backend | None, Workload]]:
-    """Yield the backend that runs the jobs, which is None for this machine, and the jobs with their workers.
+    """Yield the backend of a cluster (None to run on this machine), and the jobs with their workers.
 
     On this machine, a dry run and a run on a GPU first measure the time and memory of methods by short trainings.
     """

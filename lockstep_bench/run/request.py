@@ -128,7 +128,7 @@ def _budgets(options: Options, changes: dict[str, Value]) -> tuple[int, ...]:
     if twice := sorted(changes.keys() & DECIDED):
         raise InvalidRequest(f"--budget-seconds decides {twice[0]}; leave one out")
     if options.where.cluster:
-        raise InvalidRequest("--budget-seconds measures this machine, and --cluster has others; leave one out")
+        raise InvalidRequest("--budget-seconds measures this machine, and --cluster runs on others; leave one out")
     return parse_budgets(options.how.budget_seconds)
 
 

@@ -49,9 +49,9 @@ class LowRankNormal(NamedTuple):
         return self.factors.T @ self.factors + torch.diag(self.variance)
 
     def precision_parts(self) -> tuple[Tensor, Tensor]:
-        """Return C^-1 F and diag(C^-1), two parts of the precision matrix C^-1.
+        """Return C^-1 F and the diagonal of the precision matrix C^-1, without forming C^-1.
 
-        With C = F F^T + diag(variance), A = diag(variance)^-1 F and capacitance I + F^T A:
+        With the covariance C = F F^T + diag(variance), (D, D), and A = diag(variance)^-1 F, (D, K):
 
             C^-1 F = A (I + F^T A)^-1,      diag(C^-1) = 1 / variance - rowsum(C^-1 F * A).
 

@@ -1,4 +1,4 @@
-"""BatchEnsemble against the layers of its paper and autograd of the written objective."""
+"""BatchEnsemble against the layers of its paper and autograd of the documented objective."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_batch_ensemble_layers_follow_the_paper(problem, batches, params):
         torch.testing.assert_close(problem.network(weights, x), outputs_of_member(params, number, x))
 
 
-def test_update_follows_the_gradient_of_the_written_objective(problem, hparams, batches, params):
+def test_update_follows_the_gradient_of_the_documented_objective(problem, hparams, batches, params):
     batch, leaf = batches(1), params.clone().requires_grad_()
     sd = (hparams.noise_precision * problem.y_scale**2) ** -0.5
     fits = [Normal(outputs_of_member(leaf, number, batch.x[0])[:, 0], sd) for number in range(SIZE)]

@@ -1,4 +1,4 @@
-"""DirectUQ against autograd of the written objective and what can be said exactly of its predictive."""
+"""DirectUQ against autograd of the documented objective and what can be said exactly of its predictive."""
 
 import math
 
@@ -63,7 +63,7 @@ def penalty_by_hand(method, weights, mean, sd):
 
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_update_follows_the_gradient_of_the_written_objective(name, kind):
+def test_update_follows_the_gradient_of_the_documented_objective(name, kind):
     likelihood, k, model = LIKELIHOODS[kind]
     method = type(methods.get(name))(mc_samples=MC_SAMPLES)
     problem = problem_of(method, likelihood, lr=LR, penalty_weight=ETA)

@@ -1,4 +1,4 @@
-"""The epinet against autograd of the written objective and the closed form of a linear-Gaussian model."""
+"""The epinet against autograd of the documented objective and the closed form of a linear-Gaussian model."""
 
 import math
 from itertools import pairwise
@@ -55,7 +55,7 @@ def written(params, prior, frozen, x, index):
     return layers(weights, 3, 4, 1)(x)[:, 0] + (matrix + SCALE * fixed) @ index
 
 
-def test_update_follows_the_gradient_of_the_written_objective(problem, hparams, batches, method):
+def test_update_follows_the_gradient_of_the_documented_objective(problem, hparams, batches, method):
     batch, state = batches(1), method.init(problem, noise_of())
     z = noise_of(1).normal(8, 3)
     leaf, sd = state.params.clone().requires_grad_(), (hparams.noise_precision * 9) ** -0.5

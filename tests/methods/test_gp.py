@@ -71,7 +71,7 @@ def written_kernel(kernel, a, b):
 
 
 @pytest.mark.parametrize("matern", [False, True])
-def test_variational_bound_and_gradient_equal_the_written_formula(matern):
+def test_variational_bound_and_gradient_equal_the_documented_formula(matern):
     (x, y), (z, _) = data(40), data(7, seed=1)
     logs = LOGS.clone().requires_grad_()
     kernel = kernel_of(logs, matern)

@@ -37,7 +37,7 @@ def test_ivon_updates_equal_the_authors_package(problem, hparams, batches):
     torch.testing.assert_close(state.hessian, group["hess"])
 
 
-def test_update_follows_the_written_equations(problem, hparams, batches):
+def test_update_follows_the_documented_equations(problem, hparams, batches):
     hparams.hess_init = torch.tensor(0.8, dtype=torch.float64)
     batch, (n, alpha, lr) = batches(1), (problem.n_train, hparams.prior_precision, hparams.lr)
     before = IVON().init(problem, NoiseGauge(torch.float64))

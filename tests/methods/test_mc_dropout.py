@@ -1,4 +1,4 @@
-"""MC dropout against enumeration of all masks, autograd of the written objective, MAP, and dropout's ridge."""
+"""MC dropout against enumeration of all masks, autograd of the documented objective, MAP, and dropout's ridge."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Mixture-density networks against SciPy's mixture, autograd of the written objective, and a density of two modes."""
+"""Mixture-density networks against SciPy's mixture, autograd of the documented objective, and a bimodal density."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_mixture_density_nll_equals_scipy():
     np.testing.assert_allclose(Mixture.of(outputs).nll(y), exact, rtol=1e-12)
 
 
-def test_update_follows_the_gradient_of_the_written_objective():
+def test_update_follows_the_gradient_of_the_documented_objective():
     method = MixtureDensityNetwork(components=K)
     problem, x, y = problem_of(method), numbers(1, SIZE, 3, seed=1), numbers(1, SIZE)
     weights = numbers(problem.dim, seed=3).requires_grad_()

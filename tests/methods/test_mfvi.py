@@ -1,4 +1,4 @@
-"""Mean-field VI and its variants against autograd of the written objectives and mean-field theory."""
+"""Mean-field VI and its variants against autograd of the documented objectives and mean-field theory."""
 
 import numpy as np
 import pytest

@@ -28,5 +28,5 @@ def test_pretrained_weights_load_for_any_output_number(problem):
 
 def test_pretrained_weights_of_another_network_are_refused(problem):
     other = replace(problem, network=MLP(3, (5,)), start=torch.ones(16, dtype=torch.float64))
-    with pytest.raises(ValueError, match="trained weights are 16; the MLP has 20 before its last layer"):
+    with pytest.raises(ValueError, match="got 16 pretrained weights; the MLP needs 20, those before its last layer"):
         other.initial_weights(Noise(torch.zeros(other.dim, dtype=torch.float64)))

@@ -67,7 +67,7 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("method", "loss"), LOSSES)
-def test_update_follows_the_gradient_of_the_written_loss(method, loss):
+def test_update_follows_the_gradient_of_the_documented_loss(method, loss):
     problem, unit = problem_of(method), numbers(SIZE, seed=2)
     x, y = numbers(1, SIZE, 3, seed=1), numbers(1, SIZE)
     weights = numbers(problem.dim, seed=3).requires_grad_()

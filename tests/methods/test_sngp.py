@@ -74,7 +74,7 @@ def test_power_iteration_tracks_the_spectral_norm(problem_of_features, batches):
     torch.testing.assert_close(trained, bounded(network, grown, BOUND), rtol=1e-5, atol=1e-6)
 
 
-def test_update_follows_the_gradient_of_the_written_objective(problem_of_features, hparams, batches):
+def test_update_follows_the_gradient_of_the_documented_objective(problem_of_features, hparams, batches):
     problem, batch, method = problem_of_features, batches(1), SNGP(n_features=20, bound=100.0)
     state = method.init(problem, noise_of())
     start, end = random_weights(problem.network)

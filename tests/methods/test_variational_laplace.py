@@ -1,4 +1,4 @@
-"""Variational Laplace against its written objective in plain autograd, the exact Fisher information, and ridge."""
+"""Variational Laplace against its documented objective in plain autograd, the exact Fisher information, and ridge."""
 
 from dataclasses import replace
 from functools import partial
@@ -45,7 +45,7 @@ def params(problem):
     return 0.5 * torch.randn(2, problem.dim, generator=generator, dtype=torch.float64)
 
 
-def written_objective(mean, log_sd, batch, hparams, tempering, unit):
+def documented_objective(mean, log_sd, batch, hparams, tempering, unit):
     """The objective of a 3-4-1 softplus network, one example at a time, by torch.distributions and torch.autograd."""
     first, first_bias, last, last_bias = mean.split([12, 4, 4, 1])
 
@@ -68,14 +68,14 @@ def written_objective(mean, log_sd, batch, hparams, tempering, unit):
 
 
 @pytest.mark.parametrize("tempering", [1.0, 0.1])
-def test_update_follows_the_gradient_of_the_written_objective(smooth, params, hparams, batches, tempering):
+def test_update_follows_the_gradient_of_the_documented_objective(smooth, params, hparams, batches, tempering):
     batch = batches(1)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
     state = VariationalLaplaceState(params, SGD(), ZERO, ZERO)
     after = method.update(smooth, state, batch, Noise(unit), step(False))[0].params
     mean, log_sd = (one.clone().requires_grad_() for one in params)
-    objective = written_objective(mean, log_sd, batch, hparams, tempering, unit)
+    objective = documented_objective(mean, log_sd, batch, hparams, tempering, unit)
     by_mean, by_log_sd = torch.autograd.grad(objective, (mean, log_sd))
     expected = torch.stack([mean - hparams.lr * by_mean, log_sd - 7 * hparams.lr * by_log_sd])
     torch.testing.assert_close(after, expected.detach())
@@ -103,7 +103,7 @@ class Residual:
         after, _ = method.update(problem, state, self.batch, Noise(self.unit), step(False))
         return self.params - after.params
 
-    def gradient_of_the_written_objective(self, hparams) -> torch.Tensor:
+    def gradient_of_the_documented_objective(self, hparams) -> torch.Tensor:
         problem, x, y = self.problem, self.batch.x[0], self.batch.y.T.long()
         mean, log_sd = (part.clone().requires_grad_() for part in self.params)
         outputs = problem.network(mean, x)
@@ -119,10 +119,10 @@ class Residual:
 
 
 @pytest.mark.parametrize(("difference", "rtol"), [(False, 1e-7), (True, 1e-5)])
-def test_residual_network_update_follows_the_written_objective(hparams, difference, rtol):
+def test_residual_network_update_follows_the_documented_objective(hparams, difference, rtol):
     residual = Residual(torch.float64)
     found = residual.gradient(VariationalLaplace(sd_lr_ratio=1.0, difference=difference), hparams)
-    expected = residual.gradient_of_the_written_objective(hparams)
+    expected = residual.gradient_of_the_documented_objective(hparams)
     assert (found - expected).norm() < rtol * expected[0].norm()
 
 
@@ -156,7 +156,7 @@ def test_elbo_averages_the_objective_over_last_epoch(smooth, params, hparams, ba
     for update in range(1, 6):
         batch, unit = batches(1), torch.randn(5, generator=generator, dtype=torch.float64)
         mean, log_sd = (one.clone().requires_grad_() for one in state.params)
-        objectives.append(written_objective(mean, log_sd, batch, hparams, 1.0, unit).item())
+        objectives.append(documented_objective(mean, log_sd, batch, hparams, 1.0, unit).item())
         state, _ = method.update(smooth, state, batch, Noise(unit), step(method.phase(update, plan)))
     found = method.diagnostics(smooth, method.finish(smooth, state))
     # Targets are 3 times as far apart as the standardised ones that they stand for.

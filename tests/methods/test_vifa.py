@@ -1,4 +1,4 @@
-"""VIFA against autograd of the written objective, dense algebra and the exact posterior."""
+"""VIFA against autograd of the documented objective, dense algebra and the exact posterior."""
 
 from dataclasses import replace
 

@@ -230,7 +230,7 @@ def _middle(distribution: BaseDistribution) -> float:
     if isinstance(distribution, CategoricalDistribution):
         return cast(float, distribution.choices[0])  # all hyper-parameters are numbers
     if not isinstance(distribution, FloatDistribution | IntDistribution):
-        raise TypeError(f"a {type(distribution).__name__} has no range; it must be a float, int or categorical one")
+        raise TypeError(f"a search space has a {type(distribution).__name__}; use a float, int or categorical one")
     if distribution.log:
         return math.sqrt(distribution.low * distribution.high)
     return (distribution.low + distribution.high) / 2

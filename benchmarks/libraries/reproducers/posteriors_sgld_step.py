@@ -1,4 +1,4 @@
-"""posteriors 0.1.3: SGLD takes explicit steps, which diverge beyond two over the largest curvature."""
+"""posteriors 0.1.3: SGLD takes explicit steps, which diverge if they are longer than 2 / the largest curvature."""
 
 import torch
 from posteriors.sgmcmc import sgld

@@ -1,4 +1,4 @@
-"""posteriors 0.1.3: vi.dense factors L L^T, of which it has L, and fails where that is singular to rounding."""
+"""posteriors 0.1.3: vi.dense factors L L^T although it has L, and fails if rounding makes L L^T singular."""
 
 import torch
 import torchopt

@@ -30,7 +30,7 @@ def _verdicts(rows: Iterable[Ranked]) -> set[str]:
 
 
 def on_dataset(site: Site, board: Board, suite: str, preset: str, title: str) -> str:
-    """Return the answers on one data set, whose title is given, by the leading metric and those of `ANSWERED`."""
+    """Return a sentence with the best methods on one data set, by the leading metric and the metrics `ANSWERED`."""
     names = [name for name in dict.fromkeys((board.lead, *ANSWERED)) if name in board.headline]
     rankings = {name: site.rankings(suite, preset, name).get(board.dataset) for name in names if _directed(name)}
     rows = {name: ranking.rows for name, ranking in rankings.items() if ranking and len(ranking.rows) > 1}
@@ -39,7 +39,7 @@ def on_dataset(site: Site, board: Board, suite: str, preset: str, title: str) ->
 
 
 def over_datasets(site: Site, suite: str, preset: str, names: Sequence[str]) -> str:
-    """Return the answers over the data sets of a suite, by the first of the metrics `names` and those of `ANSWERED`."""
+    """Return a sentence with the best methods over a suite's data sets, by `names[0]` and the metrics `ANSWERED`."""
     asked = [
         name for name in dict.fromkeys((*names[:1], *ANSWERED)) if name in names and measured(site, suite, preset, name)
     ]

@@ -239,7 +239,7 @@ def mixtures_of(site: Site, key: Key) -> list[str]:
 
 
 def dots(site: Site, key: Key, made: Board) -> dict[str, Plot]:
-    """Return a dot plot for each metric, the leading metric first; only that one shows single splits."""
+    """Return a dot plot for each metric, the leading metric first; only the leading metric's shows single splits."""
     directed = [name for name, shown in made.headline.items() if name != made.lead and shown.goal in AXES]
     rows = site.summary_of[key], site.splits_of[key], site.published_of(key)
     return {name: _dots(*rows, made, name) for name in (made.lead, *directed)}

@@ -100,7 +100,7 @@ def differences(columns: dict[int, Standings], reference: str) -> pd.DataFrame |
 
 
 def _less(name: str, reference: str) -> str:
-    return f"{metric(name).title} less {visible(reference)}'s"
+    return f"{metric(name).title} minus {visible(reference)}'s"
 
 
 def _plot(points: pd.DataFrame, methods: list[str], title: str, label: str, key: str) -> Plot:

@@ -196,7 +196,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     return Plot(
         dot_plot(lines, f"difference in {title} to {reference}{in_unit} ({standings.better})", zero=True),
         f"Difference in {title} to {reference} by data set: {spoken}",
-        f"{title} less that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
+        f"{title} minus that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
         "which allows for the rows that splits share, and single splits as faint dots. Arrows mark values off the "
         "scale.",
     )

@@ -1,4 +1,4 @@
-"""The page on replications: numbers and claims of papers' tables and figures beside our results.
+"""The page on replications: compares numbers and claims of papers' tables and figures with our results.
 
 An entry is one table or figure of a paper (`shared.papers.entries`).
 """

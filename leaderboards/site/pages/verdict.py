@@ -88,7 +88,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
 
 
 def _shown(rows: Sequence[Ranked], reference: str) -> list[Ranked]:
-    """Return the rows to show: the first ones; the last is replaced by the reference if that is not among them."""
+    """Return the first rows; if the reference is not among them, it replaces the last one."""
     first = list(rows[:MOST_ROWS])
     later = [row for row in rows[MOST_ROWS:] if row.method == reference]
     return [*first[: MOST_ROWS - len(later)], *later]

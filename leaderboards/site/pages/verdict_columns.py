@@ -150,7 +150,7 @@ def _gap(site: Site, suite: str, preset: str) -> VerdictColumn | None:
     if not found.reference:
         return None
     meaning = (
-        f"NMLL less that of {visible(found.reference)} where test points lie in a gap of the training data (suite "
+        f"NMLL minus that of {visible(found.reference)} where test points lie in a gap of the training data (suite "
         f"{elsewhere}, preset {label}), in nats: median over splits, mean over "
         f"{counted(len(found.families.datasets), 'data set')}{_where_failed(found)}."
     )

@@ -245,7 +245,7 @@ def test_classifier_learns_labels_of_any_single_type(classes):
     ("classes", "message"),
     [
         (np.array([0.0, 0.5]), "Unknown label type: continuous"),
-        (np.array([None, "yes"]), "objects of NoneType, str. y should be an array of whole"),
+        (np.array([None, "yes"]), "objects of NoneType, str. y should be an array of integers"),
         (np.array([1, "yes"], object), "label type: objects of int, str"),
         (np.array([True, False], object), "label type: objects of bool"),
         (np.array([0.0, NAN]), "NaN"),

@@ -89,7 +89,7 @@ def test_estimate_averages_equal_cells_on_this_machine(known, calibrations):
     assert estimate == (pytest.approx(5.0), 8 * MIB, EARLIER)
 
 
-def test_earlier_jobs_speak_for_jobs_of_as_many_cells(known):
+def test_earlier_jobs_give_the_time_of_jobs_with_equally_many_cells(known):
     together = [row(replace(CELL, split=split), elapsed_seconds=9.0) for split in range(3)]
     estimates = known([CELL], *together, row(replace(CELL, split=3), elapsed_seconds=5.0))
     cells = [replace(CELL, split=split) for split in range(3)]
@@ -144,13 +144,13 @@ def test_estimate_ignores_rows_that_cannot_be_scaled(known, other):
     assert known([CELL], row(elapsed_seconds=8.0, **other)).of([CELL], 150).basis == GUESSED
 
 
-def test_estimate_uses_the_cells_own_probe(known, calibrations):
+def test_estimate_prefers_a_measurement_of_the_cell_itself(known, calibrations):
     calibrations.keep(CELL, COST)
     stranger = row(replace(CELL, method="vifa"), elapsed_seconds=99.0)
     assert known([CELL], stranger).of([CELL], 150) == (2.0, 100 + 20 * 10, PROBED)
 
 
-def test_probe_of_the_widest_data_set_orders_the_others(known, calibrations):
+def test_measured_cell_gives_the_time_and_memory_of_other_data_sets(known, calibrations):
     small, large = (replace(CELL, dataset=name) for name in ("yacht", "a1a"))
     calibrations.keep(large, COST)
     estimates = known([large, small])

@@ -28,7 +28,7 @@ def row_of(tmp_path, monkeypatch, dataset, method, n_outputs):
     return outcome.row
 
 
-def test_point_estimate_has_no_covariance_and_the_spread_as_distance(tmp_path, monkeypatch):
+def test_point_estimate_has_zero_covariance_and_the_distance_of_a_point_mass(tmp_path, monkeypatch):
     row = row_of(tmp_path, monkeypatch, "ref-gap-17", "map", 1)
     assert row["function_cov"] == 1.0
     assert row["function_w2"] >= 0.95

@@ -67,7 +67,7 @@ def test_error_for_wrong_predictive_shape_names_expected_shape(job, monkeypatch,
         ({str(number): 0.5 for number in range(20_000)}, "'0' is a float"),
         ({"loss": torch.zeros(20_000)}, r"'loss' is a tensor of shape \(20000,\), torch.float32"),
         ({"loss": torch.zeros(()) + 0j}, r"'loss' is a tensor of shape \(\), torch.complex64"),
-        ({("loss", 1): torch.zeros(())}, r"\('loss', 1\) is not a text"),
+        ({("loss", 1): torch.zeros(())}, r"\('loss', 1\) is not a string"),
         (None, "it returned a NoneType"),
     ],
 )

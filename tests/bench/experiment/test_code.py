@@ -126,11 +126,11 @@ def test_methods_share_the_evaluation_part_of_code_identity(parts):
     assert vifa[1] == elsewhere[1] != swag[1]
 
 
-def test_variants_of_one_module_have_different_identities(parts):
+def test_variants_in_one_module_have_different_code_identities(parts):
     assert parts(method="vifa")[1] != parts(method="vifa-k1")[1]
 
 
-def test_variants_of_one_class_have_different_identities(parts):
+def test_variants_of_one_class_have_different_code_identities(parts):
     of_methods = [parts(method=name)[1] for name in ("vifa-k1", "vifa-k2", "map", "deep-ensemble")]
     assert len(set(of_methods)) == len(of_methods)
 
@@ -141,13 +141,13 @@ def test_code_identity_includes_the_suites_network(parts, monkeypatch):
     assert parts()[0] != before[0]
 
 
-def test_every_method_has_an_identity_in_every_suite():
+def test_every_method_has_a_code_identity_in_every_suite():
     for suite in SUITES.values():
         for dataset in suite.datasets():
             assert all(identity_of(suite.name, dataset, method) for method in suite.kind.names())
 
 
-def test_unreadable_source_code_has_no_identity(monkeypatch):
+def test_unreadable_source_code_has_no_code_identity(monkeypatch):
     def unreadable(*_):
         raise OSError
 

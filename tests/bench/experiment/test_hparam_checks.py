@@ -64,7 +64,7 @@ def test_error_describes_noise_range_relative_to_target_variance(tmp_path):
 
 
 def test_known_true_precisions_cannot_be_overridden():
-    with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
+    with pytest.raises(InvalidRequest, match="fix prior_precision; leave the option out"):
         given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
     with pytest.raises(InvalidRequest, match="hparams is a setting for vectors and images"):
         given("lr=3", suite="factor-analysis", methods=("batch-svd",), names=())

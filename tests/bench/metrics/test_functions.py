@@ -26,7 +26,7 @@ def test_wasserstein_of_normals_has_closed_form(shift, scale):
     assert predictive_wasserstein(mixture, standard) == pytest.approx([exact], rel=5e-3, abs=1e-9)
 
 
-def test_wasserstein_of_unequal_numbers_of_samples_is_that_of_repeated_ones():
+def test_wasserstein_of_unequal_sample_sizes_repeats_samples_to_equal_sizes():
     generator = np.random.default_rng(0)
     ours, theirs = generator.standard_normal((6, 3)), generator.standard_normal((4, 3))
     repeated = np.sort(np.repeat(ours, 2, axis=0), axis=0), np.sort(np.repeat(theirs, 3, axis=0), axis=0)

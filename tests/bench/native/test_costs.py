@@ -17,5 +17,5 @@ from lockstep_bench.bench.native.costs import replicas_across
         (0, 10.0, 2.0, 0),
     ],
 )
-def test_lane_layout_minimises_the_number_of_steps(n_replicas, block, single, across):
+def test_replicas_run_in_blocks_where_that_takes_fewer_cycles(n_replicas, block, single, across):
     assert replicas_across(n_replicas, 8, block, single) == across

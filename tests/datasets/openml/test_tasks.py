@@ -131,7 +131,7 @@ def test_page_of_an_error_is_no_description(server, tmp_path, which):
 
 def test_description_of_another_data_set_is_refused(server, tmp_path):
     server.files[API["task"]] = descriptions(server.url, data=1)[0]
-    with pytest.raises(datasets.BrokenDataset, match="of data set 1, expected 44956"):
+    with pytest.raises(datasets.BrokenDataset, match="should be of data set 44956; the task's description names 1,"):
         datasets.fetch(NAME, tmp_path, base_url=server.url)
 
 

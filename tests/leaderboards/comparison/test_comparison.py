@@ -204,5 +204,5 @@ def test_empty_result_sets_are_not_comparable(cells):
 def test_results_of_an_older_engine_are_reported(cells):
     old = cells(*({"split": split, "nmll": 1.0, "execution": None} for split in range(3)))
     new = cells(*({"split": split, "nmll": 1.0} for split in range(3)))
-    assert compare(old, new).notes == ["3 cells of the old results are of an engine from before native loops"]
+    assert compare(old, new).notes == ["3 cells of the old results were trained before loops were compiled"]
     assert compare(new, new).notes == []

@@ -106,7 +106,7 @@ def test_uniform_rows_need_no_note(cells):
 def test_note_counts_rows_of_an_earlier_engine(cells):
     table = cells({"execution": None}, {"split": 1, "execution": None}, {"dataset": "yacht"}, {"status": "failed"})
     (said,) = mixtures(table.assign(code_revision="same"), [])
-    assert said.sentence.startswith("2 cells of an engine from before native loops")
+    assert said.sentence.startswith("2 cells trained before loops were compiled")
     assert said.boards == (("energy", "paper"),)
 
 

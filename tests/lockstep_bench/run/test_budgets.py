@@ -70,7 +70,7 @@ def test_resumed_run_keeps_its_trials_and_minibatches(measured, cells, monkeypat
 
 
 def test_non_tabular_suites_refuse_time_budgets(measured, cells):
-    with pytest.raises(InvalidRequest, match="tables of numbers"):
+    with pytest.raises(InvalidRequest, match="suites of tables"):
         cells(suite="factor-analysis", dataset=None, methods="batch-svd")
 
 

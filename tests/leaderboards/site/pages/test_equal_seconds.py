@@ -52,7 +52,7 @@ def test_differences_are_to_the_reference_at_equal_budget(section):
 
 def test_figures_cover_each_data_set_and_all_together(section):
     assert len(section.plots) == 1 + len(SETS)
-    assert "NMLL less map's" in section.plots[0].caption
+    assert "NMLL minus map's" in section.plots[0].caption
     assert "vifa −0.51" in section.plots[0].description or "vifa −0.50" in section.plots[0].description
 
 

@@ -141,7 +141,7 @@ def test_each_number_links_to_its_runs_details(several):
 def test_run_details_show_sampling_noise_of_reference_posterior(several):
     words = several["dataset-wine.html"].words
     assert "Reference posterior nuts" in words
-    assert "the reference's own sampling noise makes 0.1200 to 0.1500" in words
+    assert "due to the reference's own sampling noise 0.1200 to 0.1500" in words
 
 
 def test_large_tables_use_one_line_per_method(built):

@@ -14,8 +14,8 @@ def test_results_of_an_older_engine_are_marked(built):
     earlier = {"method": "map", "nmll": 1.0, "execution": None}
     page = built({"nmll": 2.0}, earlier)["dataset-energy.html"]
     assert "1.00 § , of an earlier engine" in page.words
-    assert "§ of an earlier engine: some rows were trained before native loops" in page.words
-    assert "Training by an engine from before native loops" in page.words
+    assert "§ of an earlier engine: some rows were trained before training loops were compiled" in page.words
+    assert "Training before training loops were compiled" in page.words
     assert page.words.count("§ , of") == 1
 
 

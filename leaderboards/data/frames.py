@@ -77,8 +77,7 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
 def listed(column: pd.Series) -> list[Any]:
     """Return the values of a column as a list of Python objects, much faster than iterating over the column."""
-    values: list[Any] = column.to_numpy(object).tolist()
-    return values
+    return column.to_numpy(object).tolist()
 
 
 def records(frame: pd.DataFrame, kind: type[Record]) -> Iterator[Record]:

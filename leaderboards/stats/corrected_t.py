@@ -154,8 +154,7 @@ def _detected(errors: float, df: float, alpha: float) -> bool:
 
 def _bounds(df: float, alpha: float) -> np.ndarray:
     """Return b sqrt(w / df) for the quantiles of w (see `detectable_errors`)."""
-    bounds: np.ndarray = scipy.special.stdtrit(df, 1 - alpha) * _spreads(df)
-    return bounds
+    return scipy.special.stdtrit(df, 1 - alpha) * _spreads(df)
 
 
 @lru_cache(maxsize=4096)  # 8 kB each

@@ -1,6 +1,6 @@
 """The results of one suite, preset and metric as a table of splits x methods, the input of paired statistics."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -81,14 +81,7 @@ def mean_of_known(values: np.ndarray, axis: int = 0) -> np.ndarray:
         return means
 
 
-def paired(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    datasets: Collection[str] | None = None,
-    methods: Collection[str] | None = None,
-) -> Paired:
+def paired(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set is left out if results finished on it but none has the metric, which then does not apply to it. Also left
@@ -100,8 +93,6 @@ def paired(
         suite: name of the suite.
         preset: name or label of the preset.
         metric: a column of the schema.
-        datasets: data sets to keep; None keeps all.
-        methods: methods to keep; None keeps all.
 
     Raises:
         ValueError: The metric has no direction in which it is better.
@@ -116,10 +107,6 @@ def paired(
     if metric in OPTIONAL:
         chosen &= cells[metric].notna() | (cells["status"] != "ok")
     rows = without_flagged(cells.loc[chosen, columns])
-    if datasets is not None:
-        rows = rows[rows["dataset"].isin(datasets)]
-    if methods is not None:
-        rows = rows[rows["method"].isin(methods)]
     finished = (rows["status"] == "ok").to_numpy(bool)
     values = np.where(finished, rows[metric].to_numpy(float), np.nan)
     return Paired(suite, preset, metric, *_tables(rows[KEYS], values, finished))

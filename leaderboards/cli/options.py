@@ -121,4 +121,4 @@ def one_label(cells: "pd.DataFrame", preset: str) -> str:
     labels = sorted(set(cells["preset"]))
     if len(labels) > 1:
         stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
-    return labels[0]
+    return str(labels[0])

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from runs import finished, rows, wait_for
 from typer.testing import CliRunner
 
 from lockstep_bench import methods
@@ -24,7 +24,6 @@ from lockstep_bench.shared.schema import REGRESSION
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
-TIMES = ("elapsed_seconds", "tune_seconds", "fit_seconds", "predict_seconds_per_1000", "peak_memory_mib", "finished_at")
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -60,10 +59,10 @@ def invoke(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(front_door.app, list(arguments))
 
 
-def rows(out: Path) -> pd.DataFrame:
-    """All cells without what a clock or a memory meter says."""
-    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
-    return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
+@pytest.fixture
+def no_probes(monkeypatch):
+    """A dry run measures nothing: probes of all methods take 20 seconds, and have tests of their own."""
+    monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
 
 
 def test_repeating_a_finished_run_does_nothing(run_all, invoke, jobs_run_here, tmp_path):
@@ -114,12 +113,10 @@ def test_killed_run_resumes_to_equal_results(run_all, invoke, jobs_run_here, tmp
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and not list((tmp_path / "killed/cells").rglob("*.parquet")):
-        time.sleep(0.01)
+    wait_for(lambda: finished(tmp_path / "killed"))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    survived = len(list((tmp_path / "killed/cells").rglob("*.parquet")))
+    survived = finished(tmp_path / "killed")
     assert 1 <= survived < 6
 
     resumed = invoke(*arguments, "--out", "killed")
@@ -142,9 +139,7 @@ def test_ctrl_c_keeps_finished_cells(run_all, tmp_path):
         # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and not list((tmp_path / "r/cells").rglob("*.parquet")):
-        time.sleep(0.01)
+    wait_for(lambda: finished(tmp_path / "r"))
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
@@ -256,10 +251,8 @@ def test_symbolic_links_out_of_the_results_folder_are_refused(invoke, tmp_path, 
     assert (tmp_path / "victim").read_text() == "of another"
 
 
-def test_dry_run_prints_the_plan_without_running(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
-    )  # which has tests of its own
+@pytest.mark.usefixtures("no_probes")
+def test_dry_run_prints_the_plan_without_running(invoke, tmp_path):
     done = invoke("--dry-run", "--preset", "paper", "--methods", "all", "--out", "r")
     assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]
@@ -271,8 +264,8 @@ def test_dry_run_prints_the_plan_without_running(invoke, tmp_path, monkeypatch):
     assert not (tmp_path / "r").exists()
 
 
-def test_default_methods_are_the_headline_methods(invoke, monkeypatch):
-    monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
+@pytest.mark.usefixtures("no_probes")
+def test_default_methods_are_the_headline_methods(invoke):
     done = invoke("--dry-run", "--datasets", "diabetes", "--out", "r")
     assert f"diabetes: {len(methods.headline())} methods x 2 splits" in done.stdout
 
@@ -287,11 +280,9 @@ def test_dry_run_prints_estimated_time_and_its_basis(invoke, jobs_run_here, tmp_
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.usefixtures("no_probes")
 def test_broken_plug_in_method_does_not_block_other_methods(invoke, install_faulty, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
-    monkeypatch.setattr(
-        "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
-    )  # probes of all take 20 seconds
     registry._targets.cache_clear()
     planned = invoke("--dry-run", "--methods", "all", "--splits", "0", "--datasets", "diabetes", "--out", "r")
     registry._targets.cache_clear()
@@ -301,8 +292,8 @@ def test_broken_plug_in_method_does_not_block_other_methods(invoke, install_faul
 
 
 @pytest.mark.slow
-def test_fixed_hyper_parameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
+@pytest.mark.usefixtures("no_probes")
+def test_fixed_hyper_parameters_are_recorded_and_not_tuned(invoke, tmp_path):
     arguments = ("--methods", "map,vifa", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     fixing = ("--hparam", "lr=0.001", "--hparam", "map:prior_precision=2", "--hparam", "map:noise_precision=0.0003")
     planned = invoke(*arguments, *fixing, "--dry-run")

@@ -116,8 +116,7 @@ def _moved(predictive: Predictive, offset: float) -> Predictive:
     """Return the predictive of targets shifted by `offset`, in double precision; unchanged for classes."""
     if (name := LOCATIONS.get(type(predictive))) is None:
         return predictive
-    moved: Predictive = predictive._replace(**{name: getattr(predictive, name).double() + offset})
-    return moved
+    return predictive._replace(**{name: getattr(predictive, name).double() + offset})
 
 
 def _without_data(fits: StackedFits) -> StackedFits:

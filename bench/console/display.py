@@ -52,12 +52,17 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a warning; the run goes on."""
-    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
+    labelled("Note", text)
+
+
+def labelled(label: str, text: str, colour: str = "yellow") -> None:
+    """Print a text on standard error after a coloured label; lines are not broken."""
+    err.print(f"[{colour}]{escape(label)}:[/] {escape(text)}", soft_wrap=True)
 
 
 def show_error(text: str) -> None:
     """Print the error message of a request that cannot be run; very long values in it are shortened."""
-    err.print(f"[red]Error:[/] {escape(with_short_words(text))}", soft_wrap=True)
+    labelled("Error", with_short_words(text), "red")
 
 
 def show_start() -> None:
@@ -83,7 +88,7 @@ def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
     show_notes(warnings)
 
 
-def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
+def show_missing(missing: Sequence[Missing]) -> None:
     """Print the unavailable data sets with reasons and remedies, grouped if they share an unreachable server."""
     together: dict[str, list[Missing]] = {}
     for unavailable in missing:
@@ -97,14 +102,14 @@ def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
                 f"run `python -m datasets fetch {' '.join(names)}` where there is network, or point BENCH_DATA_DIR at "
                 "a folder that has them"
             )
-        why = f"{escape(reason)}.\n  To have {'them' if len(group) > 1 else 'it'}: {escape(remedy)}."
-        console.print(f"[yellow]Without {escape(', '.join(names))}:[/] {why}", soft_wrap=True)
+        why = f"{reason}.\n  To have {'them' if len(group) > 1 else 'it'}: {remedy}."
+        labelled(f"Without {', '.join(names)}", why)
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
     """Print the methods of installed packages that cannot be loaded, with the reason, by method name."""
     for problem in broken.values():
-        err.print(f"[yellow]Without a method:[/] {escape(problem)}", soft_wrap=True)
+        labelled("Without a method", problem)
 
 
 def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
@@ -168,9 +173,9 @@ def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell,
     """Print the cells that gave other numbers when repeated, and those that failed; their times are discarded."""
     for cell, numbers in differing.items():
         text = f"{cell.key} gave other numbers when it was repeated: {'; '.join(numbers)}"
-        err.print(f"[bold red]NOT THE SAME:[/] {escape(text)}", soft_wrap=True)
+        labelled("NOT THE SAME", text, "bold red")
     for cell, status in failed.items():
-        err.print(f"[red]Not timed:[/] {escape(cell.key)} {status} when it was repeated", soft_wrap=True)
+        labelled("Not timed", f"{cell.key} {status} when it was repeated", "red")
 
 
 def show_longer(cells: Sequence[Cell], factor: int) -> None:
@@ -202,7 +207,7 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
             table.add_row(escape(each.dataset), escape(each.method), str(each.split), str(each.factor), *gains)
         out.print(table)
     for cell, status in failed.items():
-        err.print(f"[red]Not trained for longer:[/] {escape(cell.key)} {status}", soft_wrap=True)
+        labelled("Not trained for longer", f"{cell.key} {status}", "red")
 
 
 class SlowFits:
@@ -232,16 +237,13 @@ class SlowFits:
 def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
     """Print the files of the results folder that were renamed because they are invalid, with the reason."""
     for path, why in renamed:
-        err.print(
-            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; a run that includes its cell runs it again",
-            soft_wrap=True,
-        )
+        labelled("Put aside", f"{path}: {why}; a run that includes its cell runs it again")
 
 
 def show_passed_over(passed_over: Mapping[Path, str]) -> None:
     """Print the entries of the results folder, such as links, that were neither read nor changed, with the reason."""
     for path, why in passed_over.items():
-        err.print(f"[yellow]Passed over:[/] {escape(str(path))}: {escape(why)}", soft_wrap=True)
+        labelled("Passed over", f"{path}: {why}")
 
 
 def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
@@ -250,22 +252,15 @@ def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -
     # Not every error names its file: that of a full disk does not.
     where = f"on the disk of {reason.filename}" if reason.filename else "on the disks of results and temporary files"
     remedy = f"Make room {where}, or make it writable; the same command then goes on from here"
-    err.print(
-        f"[red]Stopped:[/] {escape(lost)}{escape(str(reason))}.\n"
-        f"  What was finished before is kept in {escape(str(folder))}. {remedy}.",
-        soft_wrap=True,
-    )
+    labelled("Stopped", f"{lost}{reason}.\n  What was finished before is kept in {folder}. {remedy}.", "red")
 
 
 def show_terminated(signal: str, folder: Path) -> None:
     """Print that a signal ended the run, and how to continue."""
-    err.print(
-        f"[red]Stopped:[/] by {signal}. What was finished before is kept in {escape(str(folder))}; "
-        "the same command then goes on from here.",
-        soft_wrap=True,
-    )
+    kept = f"What was finished before is kept in {folder}; the same command then goes on from here."
+    labelled("Stopped", f"by {signal}. {kept}", "red")
 
 
 def show_no_process(problem: Exception) -> None:
     """Print why no worker process could be started."""
-    err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)
+    labelled("Stopped", str(problem), "red")

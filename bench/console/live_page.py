@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from lockstep_bench.bench.console.display import err
+from lockstep_bench.bench.console.display import err, warn
 from lockstep_bench.bench.console.runner import CellStore
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised
 from lockstep_bench.bench.experiment.cells import Cell
@@ -117,7 +117,7 @@ class _LivePages:
 def _say_that_pages_wait(problem: Exception) -> None:
     reason = str(problem) if isinstance(problem, Died) else f"{type(problem).__name__}: {problem}"
     text = f"the page cannot be built while the run goes on, and is built at its end: {' '.join(reason.split())}"
-    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
+    warn(text)
 
 
 def _call(function: Callable[..., Any], *arguments: Any, on_progress: Callable[[Any], None]) -> Any:

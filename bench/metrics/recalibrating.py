@@ -61,8 +61,7 @@ def recalibrated(predictive: Predictive, factor: float) -> Predictive:
 
     def stretched(values: Tensor) -> Tensor:
         centre = mean if values.ndim == 2 else mean[:, None]
-        moved: Tensor = centre + factor * (values.double() - centre)
-        return moved
+        return centre + factor * (values.double() - centre)
 
     match predictive:
         case Normals():

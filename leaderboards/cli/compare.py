@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import TableFormat, names_in, only, read_folders, stop, stopping_on
 
 
 def compare(
@@ -27,11 +27,9 @@ def compare(
     from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
 
     before, after = (read_folders([folder]).cells for folder in (old, new))
-    try:
+    with stopping_on(NoSuchResults):
         for cells in (before, after) if metric else ():
             select_metrics(cells, names_in(metric))
-    except NoSuchResults as error:
-        stop(str(error))
     result = comparison.compare(before, after, names_in(metric) or comparison.DEFAULT)
     if format is TableFormat.CSV:
         sys.stdout.buffer.write(as_csv(result.moves).encode())

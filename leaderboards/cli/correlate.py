@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    TableFormat,
+    names_in,
+    only,
+    read_folders,
+    stop,
+    stopping_on,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +42,7 @@ def correlate(
     """
     from lockstep_bench.leaderboards.stats.rank_correlation import over_suites, rank_correlation
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
-    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
+    from lockstep_bench.leaderboards.tables.selection import select, select_metrics
 
     pair, presets = tuple(names_in(metrics)), names_in(preset)
     if len(pair) != 2:
@@ -45,15 +53,13 @@ def correlate(
         stop(f"--preset takes one preset, or one for each of the {len(suites)} suites, got {preset!r}")
     presets = presets * len(suites) if len(presets) == 1 else presets
     found = {}
-    try:
+    with stopping_on(ValueError):
         for name, of_suite in zip(suites, presets, strict=True):
             chosen = select(cells, [name], [of_suite], datasets=names_in(datasets), methods=names_in(methods))
             select_metrics(chosen, list(pair))
             found[name] = rank_correlation(
                 chosen, name, of_suite, (pair[0], pair[1]), methods=names_in(methods) or None
             )
-    except (NoSuchResults, ValueError) as error:
-        stop(str(error))
     if not found:
         stop(f"no suite has results of preset {preset!r} with both metrics")
     together = over_suites(found) if len(found) > 1 else found[suites[0]]

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    TableFormat,
+    names_in,
+    one_label,
+    only,
+    read_folders,
+    stopping_on,
+)
 
 if TYPE_CHECKING:
     from lockstep_bench.leaderboards.stats.learning_curves import Curves
@@ -31,18 +39,11 @@ def curves(
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     read = read_folders(results, suites=[suite], presets=[preset])
-    try:
+    with stopping_on(NoSuchResults):
         cells = select(with_labelled_presets(read.cells), [suite], [preset], [])
         select_metrics(cells, [metric])
-    except NoSuchResults as error:
-        stop(str(error))
-    labels = sorted(set(cells["preset"]))
-    if len(labels) > 1:
-        stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
-    try:
-        found = learning_curves(cells, suite, labels[0], metric, tuple(names_in(methods)), reference)
-    except ValueError as error:
-        stop(str(error))
+    with stopping_on(ValueError):
+        found = learning_curves(cells, suite, one_label(cells, preset), metric, tuple(names_in(methods)), reference)
     for note in found.notes:
         typer.echo(note, err=True)
     typer.echo((_as_csv(found) if format is TableFormat.CSV else _as_text(found)).removesuffix("\n"))

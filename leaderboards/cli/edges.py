@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop, stopping_on
 from lockstep_bench.shared.options import number
 
 MARGIN = 0.02
@@ -32,10 +32,8 @@ def edges(
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select
 
     cells = read_folders(results, suites=names_in(suite), presets=[preset]).cells
-    try:
+    with stopping_on(NoSuchResults):
         cells = select(cells, names_in(suite), [preset], names_in(datasets), names_in(methods))
-    except NoSuchResults as error:
-        stop(str(error))
     found = list(optima(cells))
     if not found:
         stop(f"preset '{preset}' has no tuned cells; choose another with --preset")

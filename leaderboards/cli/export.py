@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop, stopping_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,13 +55,11 @@ def export(
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
-    try:
+    with stopping_on(NoSuchResults):
         read = read_folders(results, suites=names_in(suite), presets=names_in(preset))
         cells = with_labelled_presets(read.cells if preset else set_apart(read).others.cells)
         cells = select(cells, names_in(suite), names_in(preset), names_in(datasets), names_in(methods))
         wanted = select_metrics(cells, names_in(metric)) if metric else []
-    except NoSuchResults as error:
-        stop(str(error))
     content = _content(cells, wanted, format)
     if to is None:
         sys.stdout.buffer.write(content)

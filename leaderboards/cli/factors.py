@@ -6,7 +6,7 @@ The other two factors are held fixed or averaged over.
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from lockstep_bench.leaderboards.cli.options import stop
+from lockstep_bench.leaderboards.cli.options import stop, stopping_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +56,10 @@ def compared(cells: "pd.DataFrame", asked: Asked) -> "tuple[dict[str, Ranking], 
     from lockstep_bench.leaderboards.stats.factors import BASE, FACTORS, crossed, effects
     from lockstep_bench.leaderboards.stats.ranking import on_each_dataset, over_datasets
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
-    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
+    from lockstep_bench.leaderboards.tables.selection import require, select, select_metrics
 
     labelled = with_labelled_presets(cells)
-    try:
+    with stopping_on(ValueError):
         chosen = select(labelled, [asked.suite], datasets=asked.datasets)
         select_metrics(chosen, [asked.metric])
         design = _design(chosen, asked)
@@ -71,8 +71,6 @@ def compared(cells: "pd.DataFrame", asked: Asked) -> "tuple[dict[str, Ranking], 
         kept = dict(zip(FACTORS, asked.levels, strict=True))
         table = table.only(kept)
         found = effects(table, asked.factor, kept[asked.factor], _kept(table.combinations, asked))
-    except (NoSuchResults, ValueError) as error:
-        stop(str(error))
     if not found.within or len(found.names) < 2:
         stop(
             f"no two levels of {asked.factor} were run on the same splits with the same other factors; there are "

@@ -2,7 +2,8 @@
 
 import enum
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -12,6 +13,8 @@ from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.texts import visible, with_short_words
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lockstep_bench.leaderboards.data.results import Leaderboard
 
 Folders = Annotated[
@@ -102,3 +105,20 @@ def stop(sentence: str) -> NoReturn:
     """Print a sentence on standard error and exit with code 2; very long values in it are shortened."""
     typer.echo(visible(with_short_words(as_called(sentence))), err=True)
     raise typer.Exit(2)
+
+
+@contextmanager
+def stopping_on(*kinds: type[Exception]) -> Iterator[None]:
+    """Stop with an error's own words if the body raises one of `kinds`."""
+    try:
+        yield
+    except kinds as error:
+        stop(str(error))
+
+
+def one_label(cells: "pd.DataFrame", preset: str) -> str:
+    """Return the label of the preset that `cells` are of; stop if it was run under several protocols."""
+    labels = sorted(set(cells["preset"]))
+    if len(labels) > 1:
+        stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
+    return str(labels[0])

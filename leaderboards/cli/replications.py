@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    TableFormat,
+    names_in,
+    only,
+    read_folders,
+    stopping_on,
+)
 
 
 def replications(
@@ -34,10 +41,8 @@ def replications(
     from lockstep_bench.shared.papers.entries import entries
 
     names = names_in(entry)
-    try:
+    with stopping_on(NoSuchResults):
         require("table or figure", names, [one.name for one in entries()], "is unknown")
-    except NoSuchResults as error:
-        stop(str(error))
     made = comparison.replications(read_folders(results).cells, read_published(), entries())
     made = [one for one in made if not names or one.entry.name in names]
     if format is TableFormat.CSV:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, read_folders, stop, stopping_on
 from lockstep_bench.shared.options import folder
 from lockstep_bench.shared.texts import visible
 
@@ -44,10 +44,8 @@ def standing(
     from lockstep_bench.leaderboards.submissions.writing import SubmissionRefused
 
     for each in submissions:
-        try:
+        with stopping_on(SubmissionRefused):
             found = standing_of(each)
-        except SubmissionRefused as refusal:
-            stop(str(refusal))
         typer.echo(visible(f"{', '.join(found.methods)} by {found.by}, {found.contents}"))
         typer.echo(visible(f"  {found.state}: {STANDINGS[found.state]}"))
         if found.recheck:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lockstep_bench.leaderboards.cli import factors
-from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    TableFormat,
+    names_in,
+    one_label,
+    only,
+    read_folders,
+    stop,
+    stopping_on,
+)
 from lockstep_bench.shared.options import number
 
 if TYPE_CHECKING:
@@ -82,18 +91,13 @@ def rank(
         _print(found, {}, notes, metric, format, wide, power)
         return
     reference = reference or REFERENCE
-    try:
+    with stopping_on(NoSuchResults):
         cells = select(with_labelled_presets(read.cells), [suite], [preset], sets)
         require("method", [*names, *([] if reference == REFERENCE else [reference])], set(cells["method"]))
         select_metrics(cells, [metric])
-    except NoSuchResults as error:
-        stop(str(error))
     if metric_named(metric).goal is None:
         stop(f"metric '{metric}' has no direction in which it is better; choose another one")
-    labels = sorted(set(cells["preset"]))
-    if len(labels) > 1:
-        stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
-    where = cells, suite, labels[0], metric
+    where = cells, suite, one_label(cells, preset), metric
     options = ComparisonOptions(methods=names, datasets=sets, families=families, reference=reference)
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
     notes = [note for ranking in found.values() for note in ranking.notes]
@@ -173,11 +177,9 @@ def simulate(
 
     observed = None
     if results is not None:
-        try:
+        with stopping_on(NoSuchResults):
             cells = select(with_labelled_presets(read_folders([results], suites=[suite]).cells), [suite], [preset])
             select_metrics(cells, [metric])
-        except NoSuchResults as error:
-            stop(str(error))
         observed = residuals(cells, suite, preset, metric)
         if min(observed.of_datasets.shape) < 2:
             stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")

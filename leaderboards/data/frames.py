@@ -4,6 +4,7 @@ They are pyarrow schemas, as are those of the stored tables. Pandera would repea
 would delay every command by 0.6 s.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
@@ -13,25 +14,13 @@ import pyarrow as pa
 
 from lockstep_bench.shared.columns import CELLS, LEARNING, REGRETS
 from lockstep_bench.shared.rows import encoded
-from lockstep_bench.shared.schema import (
-    BANDS,
-    CONFIDENCE,
-    CURVES,
-    LONGER,
-    POSTERIORS,
-    RELIABILITY,
-    SELECTIVE,
-    SHIFTS,
-    TIMINGS,
-)
+from lockstep_bench.shared.schema import BANDS, CONFIDENCE, CURVES, POSTERIORS, RELIABILITY, SELECTIVE, SHIFTS
 
+DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits))
 Record = TypeVar("Record", bound=NamedTuple)
 
 # Rows of cells, the results folder that each lies in, and the recheck that vouches for it (`data.rechecks`).
 CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False), pa.field("rechecked", pa.string())])
-TIMED_ROWS = CELL_ROWS.append(pa.field("total_seconds", pa.float64()))
-TIMING_ROWS = TIMINGS
-LONGER_ROWS = LONGER
 
 # Tables beside cells, by the name of their folder. `stats.predictions` reads predictions, whose columns vary.
 DETAILS = {
@@ -46,21 +35,6 @@ DETAILS = {
     "shifts": SHIFTS,
     "simple_regrets": REGRETS,
 }
-
-PUBLISHED = pa.schema(
-    [
-        *[
-            pa.field(name, pa.string(), nullable=False)
-            for name in ("source", "table", "suite", "dataset", "method", "metric")
-        ],
-        pa.field("statistic", pa.string(), nullable=False),  # "mean" or "median"
-        pa.field("value", pa.float64(), nullable=False),
-        pa.field("stderr", pa.float64()),
-        pa.field("n", pa.float64()),  # number of splits
-        pa.field("note", pa.string(), nullable=False),
-        pa.field("incomparable", pa.string(), nullable=False),  # why it is not what this project measures, or ""
-    ]
-)
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
@@ -77,13 +51,23 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
 def listed(column: pd.Series) -> list[Any]:
     """Return the values of a column as a list of Python objects, much faster than iterating over the column."""
-    values: list[Any] = column.to_numpy(object).tolist()
-    return values
+    return column.to_numpy(object).tolist()
 
 
 def records(frame: pd.DataFrame, kind: type[Record]) -> Iterator[Record]:
     """Yield the rows of a frame as named tuples of type `kind`, whose fields name columns of the frame."""
     return starmap(kind, zip(*(listed(frame[name]) for name in kind._fields), strict=True))
+
+
+def as_object(text: Any) -> dict[str, Any]:
+    """Return the JSON object in a text; {} if the text is not a JSON object."""
+    if not isinstance(text, str):
+        return {}
+    try:
+        parsed = DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def groups(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:

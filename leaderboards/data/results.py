@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.fingerprints import Choice, decide
-from lockstep_bench.leaderboards.data.frames import LONGER_ROWS, as_frame
+from lockstep_bench.leaderboards.data.frames import as_frame
 from lockstep_bench.leaderboards.data.longer import with_convergence
 from lockstep_bench.leaderboards.data.recalibrated import NONE_RECALIBRATED, with_recalibration
 from lockstep_bench.leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
@@ -17,6 +17,7 @@ from lockstep_bench.leaderboards.data.times import latest_timings, with_exclusiv
 from lockstep_bench.shared.rows.encoded import joined
 from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
 from lockstep_bench.shared.rows.recalibrated import read_recalibrated
+from lockstep_bench.shared.schema import LONGER
 
 
 class Skipped(NamedTuple):
@@ -46,7 +47,7 @@ class Leaderboard(NamedTuple):
         choices: records of rows that are not used because they contradict others; see `fingerprints.decide`.
         rows: all rows as they are in their files: those of `cells`, contradicting ones and duplicates.
         timings: latest timing of each cell that was repeated alone on its device, columns `frames.TIMING_ROWS`.
-        longer: scores of cells that were trained again, once for longer, columns `frames.LONGER_ROWS`.
+        longer: scores of cells that were trained again, once for longer, columns `shared.schema.LONGER`.
         rechecks: rechecks (results drawn at random and run again) of all folders.
         recalibrated: scores after recalibration, columns `shared.rows.recalibrated.RECALIBRATED`.
         skipped: files that were left out.
@@ -60,7 +61,7 @@ class Leaderboard(NamedTuple):
     unavailable: list[UnavailableSet]
     rows: pd.DataFrame
     timings: pd.DataFrame
-    longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
+    longer: pd.DataFrame = LONGER.empty_table().to_pandas()
     rechecks: tuple[Recheck, ...] = ()
     recalibrated: pd.DataFrame = NONE_RECALIBRATED
 

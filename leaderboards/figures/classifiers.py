@@ -107,13 +107,8 @@ def selective(runs: pd.DataFrame) -> Markup:
 
     legend = [(f"line {kind}", f"by {name}") for name, kind in SELECTORS.items()]
     legend.append(("line muted thin dotted", "median of the methods, by entropy"))
-    places = (_upwards(lowest), 1.0)
+    places = (float(np.ceil(100 * lowest) / 100), 1.0)  # rounded up: 0.96 for 0.9512
     return panels(_methods(runs), panel, scale, ((100, 75, 50), places), ("% kept", "accuracy"), legend)
-
-
-def _upwards(value: float) -> float:
-    """Return a value rounded up to two decimals: 0.96 for 0.9512."""
-    return float(np.ceil(100 * value) / 100)
 
 
 def floor(values: np.ndarray) -> float:

@@ -32,17 +32,8 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     panels = pd.Index(methods).get_indexer(pd.Index(cells["method"]))[places]
     finished = cells.iloc[places[np.argsort(panels, kind="stable")]]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
-        *(
-            _posteriors,
-            _bands,
-            partial(_curves, key),
-            _regrets,
-            _simple_regrets,
-            _learning,
-            _reliability,
-            _confidence,
-            _selective,
-        ),
+        *(_posteriors, _bands, partial(_curves, key), _regrets, _simple_regrets, _learning),
+        *(_reliability, _confidence, _selective),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),
     ]
     plots = [plot for make in makers if (plot := make(finished))]
@@ -86,60 +77,55 @@ def _bands(cells: pd.DataFrame) -> Plot | None:
 
 
 def _curves(key: str, cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("curves", cells)
-    if runs is None:
-        return None
     title = metric("rel_cov").title
-    return Plot(
-        Markup(curves(runs, "rel_cov", title, key)),
-        f"{title} against the number of vectors, by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "curves",
+        cells,
+        lambda runs: Markup(curves(runs, "rel_cov", title, key)),
+        f"{title} against the number of vectors,",
         "Mean over splits ± standard error, as the stream grows.",
     )
 
 
 def _regrets(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("regrets", cells)
-    if runs is None:
-        return None
-    return Plot(
-        regrets(runs),
-        f"Regret against the number of rounds by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "regrets",
+        cells,
+        regrets,
+        "Regret against the number of rounds",
         "Regret: expected reward of the best actions or rows minus that of the chosen ones, summed "
         "over the rounds so far; mean over splits ± standard error. Dotted: uniformly random actions.",
     )
 
 
 def _simple_regrets(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("simple_regrets", cells)
-    if runs is None:
-        return None
-    return Plot(
-        regrets(runs, "simple regret"),
-        f"Simple regret against the number of chosen rows by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "simple_regrets",
+        cells,
+        lambda runs: regrets(runs, "simple regret"),
+        "Simple regret against the number of chosen rows",
         "Simple regret: largest target of the pool minus the largest one found, over the standard deviation of the "
         "targets; mean over splits ± standard error. Dotted: the expectation for random rows.",
     )
 
 
 def _learning(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("learning", cells)
-    if runs is None:
-        return None
-    return Plot(
-        learning(runs),
-        f"RMSE against the number of training rows by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "learning",
+        cells,
+        learning,
+        "RMSE against the number of training rows",
         "Active learning: RMSE at test points, over the standard deviation of the targets, with training rows that are "
         "chosen by BALD (mean over splits ± standard error), by variance, or at random.",
     )
 
 
 def _reliability(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("reliability", cells)
-    if runs is None:
-        return None
-    return Plot(
-        classifiers.reliability(runs, calibration.ece_in_words(cells)),
-        f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "reliability",
+        cells,
+        lambda runs: classifiers.reliability(runs, calibration.ece_in_words(cells)),
+        "Accuracy against confidence",
         "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
         "splits. On the dashed diagonal, confidence equals accuracy. ECE is the mean over splits; in brackets, that of "
         "a calibrated model with the same predictions.",
@@ -147,12 +133,11 @@ def _reliability(cells: pd.DataFrame) -> Plot | None:
 
 
 def _confidence(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("confidence", cells)
-    if runs is None:
-        return None
-    return Plot(
-        classifiers.confidence(runs),
-        f"Fraction of points above a confidence by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "confidence",
+        cells,
+        classifiers.confidence,
+        "Fraction of points above a confidence",
         "Count-confidence curves: the fraction of points whose largest class probability exceeds a threshold, mean "
         "over splits. Predictions on out-of-distribution points (near and far sets) should not be confident: the "
         "further their curves lie below that of the test points, the better.",
@@ -160,12 +145,11 @@ def _confidence(cells: pd.DataFrame) -> Plot | None:
 
 
 def _selective(cells: pd.DataFrame) -> Plot | None:
-    runs = gathered("selective", cells)
-    if runs is None:
-        return None
-    return Plot(
-        classifiers.selective(runs),
-        f"Accuracy on the most certain points by {_named(dict.fromkeys(runs['method']))}",
+    return _of_runs(
+        "selective",
+        cells,
+        classifiers.selective,
+        "Accuracy on the most certain points",
         "Selective prediction: accuracy on the share of test points that a method is most certain of, mean over splits "
         "± standard error. A line that rises to the right means that uncertainty predicts errors.",
     )
@@ -183,6 +167,16 @@ def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
         f"Test images under {family}: accuracy (high is good) and calibration error (low is good) against "
         f"{SHIFT_FAMILIES[family]}, 0 for the images as they are. Mean over {over}.",
     )
+
+
+def _of_runs(
+    table: str, cells: pd.DataFrame, draw: Callable[[pd.DataFrame], Markup], said: str, caption: str
+) -> Plot | None:
+    """Return the figure of the rows of a detail table of all cells; None if there are none."""
+    runs = gathered(table, cells)
+    if runs is None:
+        return None
+    return Plot(draw(runs), f"{said} by {_named(dict.fromkeys(runs['method']))}", caption)
 
 
 def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:

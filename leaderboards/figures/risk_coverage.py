@@ -39,7 +39,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
 
 def _plot(curves: dict[str, tuple[np.ndarray, np.ndarray]], risk: str, caption: str) -> Plot:
     """Return the figure of the uncertainty and the loss of each method's test points."""
-    areas = {method: (_printed(aurc(*curve)), _printed(augrc(*curve))) for method, curve in curves.items()}
+    areas = {method: (f"{aurc(*curve):.3g}", f"{augrc(*curve):.3g}") for method, curve in curves.items()}
 
     def panel(method: str) -> list[str]:
         uncertainty, loss = curves[method]
@@ -58,10 +58,6 @@ def _plot(curves: dict[str, tuple[np.ndarray, np.ndarray]], risk: str, caption: 
         "AURC by method: " + ", ".join(f"{visible(method)} {area}" for method, (area, _) in areas.items()),
         caption,
     )
-
-
-def _printed(area: float) -> str:
-    return f"{area:.3g}"
 
 
 def _classified(predictions: Predictions) -> tuple[np.ndarray, np.ndarray]:

@@ -197,10 +197,8 @@ def value_of(reading: Reading, cells: pd.DataFrame) -> Estimate:
 
 def _statistic(values: pd.Series, statistic: str) -> Estimate:
     n = len(values)
-    if statistic in ("mean", "sum"):
-        return estimate(values.tolist(), "mean")
-    if statistic == "median":
-        return estimate(values.tolist(), "median")
+    if statistic in ("mean", "sum", "median"):
+        return estimate(values.tolist(), statistic)
     if statistic == "min":
         return Estimate(float(values.min()), nan, n)
     deviation = float(values.std(ddof=1))

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from lockstep_bench.leaderboards.replications.judgement import Estimate
-from lockstep_bench.leaderboards.replications.ledger import EXPLAINED, Number, Settled
+from lockstep_bench.leaderboards.replications.ledger import EXPLAINED, Dispute, Number, Settled
 from lockstep_bench.leaderboards.wording.formats import as_printed, counted, decimals_for, number
 
 SPREAD_WORDS = {"stderr": "", "sd": " (standard deviation)", "": ""}
@@ -16,7 +16,7 @@ class LedgerLine(NamedTuple):
     """A disputed number with its verdict, formatted for printing.
 
     Attributes:
-        name, title, about, command: as in `ledger.Dispute`.
+        dispute: the dispute.
         printed: the printed number with its spread.
         found: numbers of others with their spreads.
         ours: value of the first reading.
@@ -25,10 +25,7 @@ class LedgerLine(NamedTuple):
         sources: pairs (who printed a number, address).
     """
 
-    name: str
-    title: str
-    about: str
-    command: str
+    dispute: Dispute
     printed: str
     found: list[str]
     ours: str
@@ -44,10 +41,7 @@ def ledger_line(one: Settled) -> LedgerLine:
     sources = [(each.by, each.source) for each in (dispute.printed, *dispute.found)]
     sources += [("where it is doubted", dispute.thread)] if dispute.thread else []
     return LedgerLine(
-        dispute.name,
-        dispute.title,
-        dispute.about,
-        dispute.command,
+        dispute,
         printed(dispute.printed),
         [printed(each) for each in dispute.found],
         values[0],
@@ -69,7 +63,8 @@ def markdown(settled: Sequence[Settled]) -> str:
         return "No disputed number has all its rows in these results.\n"
     lines = [ledger_line(one) for one in settled]
     rows = [
-        f"| [{line.title}](#{line.name}) | {line.printed} | {', '.join(line.found)} | {line.ours} | {line.verdict} |"
+        f"| [{line.dispute.title}](#{line.dispute.name}) | {line.printed} | {', '.join(line.found)} | {line.ours} "
+        f"| {line.verdict} |"
         for line in lines
     ]
     head = ["| number | printed | others | ours | verdict |", "|---|---|---|---|---|"]
@@ -83,12 +78,12 @@ def tally(settled: Sequence[Settled]) -> str:
 
 
 def _section(line: LedgerLine) -> str:
-    readings = [f"- {label}: {value}" for label, value in line.readings]
+    dispute, readings = line.dispute, [f"- {label}: {value}" for label, value in line.readings]
     sources = [f"[{by}]({address})" for by, address in line.sources]
     parts = [
-        f"## {line.name}",
-        f"{line.title}, printed as {line.printed}: **{line.verdict}**. {line.about}",
-        f"    {line.command}",
+        f"## {dispute.name}",
+        f"{dispute.title}, printed as {line.printed}: **{line.verdict}**. {dispute.about}",
+        f"    {dispute.command}",
         "\n".join(readings),
         f"Sources: {'; '.join(sources)}.",
     ]

@@ -1,12 +1,12 @@
 """The results that were run for a replicated table or figure: values by split, and which runs are missing."""
 
-import json
 from functools import cache, cached_property
 from math import isnan, nan
 from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
+from lockstep_bench.leaderboards.data.frames import as_object
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.methods.catalogue.options import InvalidOption, texts_of, with_options
 from lockstep_bench.shared.method_names import registered
@@ -71,7 +71,7 @@ class ReplicationRows:
             return parts
         for cell in cast("list[dict[str, Any]]", self.cells.to_dict("records")):  # names of columns are texts
             by_suite = parts.setdefault((cell["dataset"], canonical(cell["method"])), {})
-            by_suite.setdefault(cell["suite"], []).append(_parsed(cell["diagnostics"]) | cell)
+            by_suite.setdefault(cell["suite"], []).append(as_object(cell["diagnostics"]) | cell)
         return parts
 
     @cached_property
@@ -180,14 +180,6 @@ def _count(splits: str) -> int:
     """Return the number of splits in a text like "0-4,7"."""
     ends = [part.partition("-") for part in splits.split(",")]
     return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
-
-
-def _parsed(text: Any) -> dict[str, Any]:
-    try:
-        parsed = json.loads(text)
-    except (TypeError, ValueError):
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def _number(value: Any) -> float:

@@ -1,10 +1,10 @@
 """Details behind a number on a page: splits, hyper-parameters, provenance, errors, and a command to run it again."""
 
-import json
 from collections.abc import Iterable, Mapping
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
+from lockstep_bench.leaderboards.data.frames import as_object
 from lockstep_bench.leaderboards.data.longer import LongerTraining
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording import run_facts
@@ -38,7 +38,6 @@ TRAINED = (
     *("folder", "suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"),
     *("status", "n_trials", "hparams", "search_space"),
 )
-DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits))
 DIGITS = 4  # significant digits of a split's numbers
 
 
@@ -141,17 +140,6 @@ def printed(value: float) -> str:
     if isinf(value):
         return "∞" if value > 0 else "−∞"
     return f"{value:#.{DIGITS}g}".rstrip(".").replace("-", "−") if abs(value) < 1e5 else f"{value:.3g}"
-
-
-def as_object(text: Any) -> dict[str, Any]:
-    """Return the JSON object in a text; {} if the text is not a JSON object."""
-    if not isinstance(text, str):
-        return {}
-    try:
-        parsed = DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def _value(value: object) -> str:

@@ -139,7 +139,7 @@ class Site:
     def rows_of_method(self, method: str) -> dict[Key, list[Row]]:
         """Return the result rows of a method as dictionaries (keys `TRAINED`) by board, ordered by split and seed."""
         by_board: dict[Key, list[Row]] = {}
-        for row in _rows(self._trained.iloc[self._places_of_methods[method]]):
+        for row in _rows(self._detailed.iloc[self._places_of_methods[method]][list(TRAINED)]):
             by_board.setdefault((row["suite"], row["dataset"], row["preset"]), []).append(row)
         return by_board
 
@@ -156,11 +156,6 @@ class Site:
         """Digests of the rows of each data set, 8 bytes for each row."""
         digests = pd.util.hash_pandas_object(self.cells, index=False).to_numpy()
         return {str(name): digests[places].tobytes() for name, places in self.cells.groupby("dataset").indices.items()}
-
-    @cached_property
-    def _trained(self) -> pd.DataFrame:
-        """`_detailed` with the columns `TRAINED`."""
-        return self._detailed[list(TRAINED)]
 
     @cached_property
     def _detailed_of(self) -> Parts:

@@ -134,8 +134,7 @@ class Comparable(NamedTuple):
     def tested(self) -> np.ndarray:
         """Booleans (M, M): which pairs of methods are tested, namely those with at least one method in `placed`."""
         placed = np.isin(self.methods, self.placed)
-        tested: np.ndarray = placed[:, None] | placed
-        return tested
+        return placed[:, None] | placed
 
     def digest(self) -> str:
         """Return a digest of the attributes without the notes, and of the families of the methods."""

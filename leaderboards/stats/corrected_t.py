@@ -149,13 +149,8 @@ def errors_beyond(df: float, critical: float) -> float:
 
 def _detected(errors: float, df: float, alpha: float) -> bool:
     """Return whether `errors` are at least `detectable_errors`, without solving for these."""
-    return bool(scipy.special.ndtr(errors - _bounds(df, alpha)).mean() >= POWER)
-
-
-def _bounds(df: float, alpha: float) -> np.ndarray:
-    """Return b sqrt(w / df) for the quantiles of w (see `detectable_errors`)."""
-    bounds: np.ndarray = scipy.special.stdtrit(df, 1 - alpha) * _spreads(df)
-    return bounds
+    bounds = scipy.special.stdtrit(df, 1 - alpha) * _spreads(df)
+    return bool(scipy.special.ndtr(errors - bounds).mean() >= POWER)
 
 
 @lru_cache(maxsize=4096)  # 8 kB each

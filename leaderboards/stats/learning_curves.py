@@ -145,5 +145,4 @@ def _in_order(losses: np.ndarray, datasets: list[str]) -> np.ndarray:
     """Return the rows of losses (D, M) in the order of the sets' names without the size."""
     bases = [NAME.fullmatch(name) for name in datasets]
     order = np.argsort([base[1] for base in bases if base])
-    in_order: np.ndarray = losses[order]
-    return in_order
+    return losses[order]

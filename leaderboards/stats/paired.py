@@ -41,8 +41,7 @@ class Paired(NamedTuple):
     @property
     def methods(self) -> list[str]:
         """Names of the methods in alphabetical order."""
-        names: list[str] = self.observed.columns.tolist()
-        return names
+        return self.observed.columns.tolist()
 
     @property
     def datasets(self) -> list[str]:

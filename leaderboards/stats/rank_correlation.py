@@ -6,13 +6,14 @@ mean, with an interval by Student's t: the methods are given, and the data sets 
 methods for a sample too, so that it holds for further methods like these.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lockstep_bench.leaderboards.metrics import loss, metric
+from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
@@ -59,7 +60,6 @@ def rank_correlation(
     suite: str,
     preset: str,
     metrics: tuple[str, str],
-    datasets: Collection[str] | None = None,
     methods: Collection[str] | None = None,
 ) -> RankCorrelation:
     """Return the correlation of two metrics over the methods of one suite and preset.
@@ -72,13 +72,20 @@ def rank_correlation(
         suite: name of the suite.
         preset: name or label of the preset.
         metrics: two metrics that have a direction in which they are better.
-        datasets: data sets to use; None for all.
         methods: methods to use; None for all but `methods.UNRANKED`.
 
     Raises:
         ValueError: a metric has no direction in which it is better.
     """
-    return _correlation(_losses(cells, suite, preset, metrics, datasets, methods))
+    chosen = cells if methods is None else cells[cells["method"].isin(list(methods))]
+    left_out = UNRANKED if methods is None else ()
+    first, second = (_means(paired(chosen, suite, preset, name), left_out) for name in metrics)
+    nothing = pd.Series(dtype=float)
+    losses = {
+        name: pd.concat([first.get(name, nothing), second.get(name, nothing)], axis=1, join="inner")
+        for name in sorted({*first, *second})
+    }
+    return _correlation(losses)
 
 
 def over_suites(found: Mapping[str, RankCorrelation]) -> RankCorrelation:
@@ -133,34 +140,9 @@ def _correlation(losses: dict[str, pd.DataFrame]) -> RankCorrelation:
     return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes, used)
 
 
-def _losses(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metrics: Sequence[str],
-    datasets: Collection[str] | None,
-    methods: Collection[str] | None,
-) -> dict[str, pd.DataFrame]:
-    """Return the typical losses (methods, 2) by both metrics on each data set, of methods that have both."""
-    first, second = (_means(cells, suite, preset, name, datasets, methods) for name in metrics)
-    nothing = pd.Series(dtype=float)
-    return {
-        name: pd.concat([first.get(name, nothing), second.get(name, nothing)], axis=1, join="inner")
-        for name in sorted({*first, *second})
-    }
-
-
-def _means(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    name: str,
-    datasets: Collection[str] | None,
-    methods: Collection[str] | None,
-) -> dict[str, pd.Series]:
-    """Return the typical losses of the methods on each data set; low is good."""
-    table = paired(cells, suite, preset, name, datasets, methods)
-    ranked = [one for one in table.methods if methods is not None or one not in UNRANKED]
+def _means(table: Paired, left_out: Collection[str]) -> dict[str, pd.Series]:
+    """Return the typical losses of the other methods on each data set; low is good."""
+    ranked = [one for one in table.methods if one not in left_out]
     losses = loss(table.observed[ranked].to_numpy(float), table.goal)
     failed = np.isnan(losses) & table.tried[ranked].to_numpy(bool)
     names = table.observed.index.get_level_values("dataset").to_numpy()

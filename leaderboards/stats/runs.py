@@ -154,14 +154,7 @@ class Runs:
         return self._indices[key]
 
 
-def paired(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    datasets: Collection[str] | None = None,
-    methods: Collection[str] | None = None,
-) -> Paired:
+def paired(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set is left out if results finished on it but none has the metric, which then does not apply to it. Also left
@@ -173,13 +166,11 @@ def paired(
         suite: name of the suite.
         preset: name or label of the preset.
         metric: a column of the schema.
-        datasets: data sets to keep; None keeps all.
-        methods: methods to keep; None keeps all.
 
     Raises:
         ValueError: The metric has no direction in which it is better.
     """
-    return Runs.of(cells, suite, preset).chosen(datasets, methods).table(metric)
+    return Runs.of(cells, suite, preset).table(metric)
 
 
 def _present(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:

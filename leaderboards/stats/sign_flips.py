@@ -103,11 +103,7 @@ def compare(losses: np.ndarray) -> SignFlips:
     differences = _differences(losses)
     roots = _roots(differences)
     p_values, critical = step_down(roots)
-    first, second = np.triu_indices(losses.shape[1], 1)
-    worse = np.zeros((losses.shape[1], losses.shape[1]), bool)
-    worse[first, second] = (p_values <= ALPHA) & (roots.sum(axis=0) > 0)
-    worse[second, first] = (p_values <= ALPHA) & (roots.sum(axis=0) < 0)
-    return SignFlips(worse, differences, critical)
+    return SignFlips(_worse(p_values, roots, losses.shape[1]), differences, critical)
 
 
 def compare_together(losses: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -122,14 +118,17 @@ def compare_together(losses: Sequence[np.ndarray]) -> list[np.ndarray]:
     roots = [_roots(_differences(table)) for table in losses]
     p_values, _ = step_down(np.concatenate(roots, axis=1))
     ends = np.cumsum([of_table.shape[1] for of_table in roots])[:-1]
-    found = []
-    for table, of_table, p in zip(losses, roots, np.split(p_values, ends), strict=True):
-        first, second = np.triu_indices(table.shape[1], 1)
-        worse = np.zeros((table.shape[1], table.shape[1]), bool)
-        worse[first, second] = (p <= ALPHA) & (of_table.sum(axis=0) > 0)
-        worse[second, first] = (p <= ALPHA) & (of_table.sum(axis=0) < 0)
-        found.append(worse)
-    return found
+    parts = zip(np.split(p_values, ends), roots, losses, strict=True)
+    return [_worse(of_table, its_roots, table.shape[1]) for of_table, its_roots, table in parts]
+
+
+def _worse(p_values: np.ndarray, roots: np.ndarray, n_methods: int) -> np.ndarray:
+    """Return which methods are significantly worse than which (M, M), from the p values and roots of all pairs."""
+    first, second = np.triu_indices(n_methods, 1)
+    worse = np.zeros((n_methods, n_methods), bool)
+    worse[first, second] = (p_values <= ALPHA) & (roots.sum(axis=0) > 0)
+    worse[second, first] = (p_values <= ALPHA) & (roots.sum(axis=0) < 0)
+    return worse
 
 
 def _differences(losses: np.ndarray) -> np.ndarray:

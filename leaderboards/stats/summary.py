@@ -163,5 +163,4 @@ def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(values, "left", indicator="measured")
     older = table["metric"].isin(OPTIONAL) & table["finished"] & (table["measured"] == "left_only")
     table = table[~older].drop(columns=["finished", "measured"])
-    labelled: pd.DataFrame = table.assign(metric=table["metric"].astype("str").fillna("nmll"))
-    return labelled
+    return table.assign(metric=table["metric"].astype("str").fillna("nmll"))

@@ -5,7 +5,6 @@ logarithmic) scale. An optimum is at an edge if its median position over the spl
 an end. A wider range might then have given a better value.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from math import isfinite, log
 from statistics import median
@@ -15,7 +14,7 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from lockstep_bench.leaderboards.data.frames import groups, listed
+from lockstep_bench.leaderboards.data.frames import as_object, groups, listed
 from lockstep_bench.shared.texts import visible
 
 HEADINGS = ("method", "hyper-parameter", "lowest", "median", "highest", "at an edge")
@@ -48,7 +47,7 @@ def position(value: Any, distribution: Any) -> float | None:
         distribution: Optuna's description of the range, parsed or as JSON text; None if there is no range.
     """
     if isinstance(distribution, str):
-        distribution = _as_object(distribution)
+        distribution = as_object(distribution)
     try:
         attributes = distribution["attributes"]
         if "choices" in attributes:
@@ -72,8 +71,8 @@ def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
     """
     tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for (_, dataset, method, _), rows in groups(tuned, ["suite", "dataset", "method", "protocol"]):
-        chosen = list(map(_as_object, listed(rows["hparams"])))
-        spaces = list(map(_as_object, listed(rows["search_space"])))  # those of a user's table differ between splits
+        chosen = list(map(as_object, listed(rows["hparams"])))
+        spaces = list(map(as_object, listed(rows["search_space"])))  # those of a user's table differ between splits
         for name in chosen[0]:
             positions = [
                 position(values.get(name), space.get(name)) for values, space in zip(chosen, spaces, strict=True)
@@ -100,12 +99,3 @@ def as_table(found: Sequence[Optimum], margin: float) -> Table:
         sets = ", ".join(f"{each.dataset} ({each.median:.2f})" for each in of_hparam if each.at_edge(margin))
         table.add_row(*(escape(visible(text)) for text in (method, hparam, *figures, sets)))
     return table
-
-
-def _as_object(text: str) -> dict[str, Any]:
-    """Return what a text of JSON describes; an empty dictionary for anything but an object."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -28,6 +28,13 @@ def run(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
+def refused(*words) -> str:
+    """Return what a command prints on standard error as it ends with exit code 2."""
+    result = run(*words)
+    assert result.exit_code == 2, result.exception
+    return result.stderr
+
+
 def test_help_loads_no_heavy_library():
     code = (
         "import sys; from lockstep_bench.leaderboards.__main__ import app; app(['--help'], standalone_mode=False); "
@@ -273,9 +280,9 @@ def test_overlong_output_name_is_shortened_in_the_error(folder, words):
 def test_results_folder_name_not_utf_8_is_refused(folder, tmp_path, words):
     out = tmp_path / os.fsdecode(b"\xffbad")
     folder({"nmll": 1.0}).rename(out)
-    result = run(words[0], out, *(out if word == "FOLDER" else word for word in words[1:]))
-    assert result.exit_code == 2, result.exception
-    assert r"\udcffbad' is not UTF-8; rename it" in result.stderr
+    assert r"\udcffbad' is not UTF-8; rename it" in refused(
+        words[0], out, *(out if word == "FOLDER" else word for word in words[1:])
+    )
 
 
 @pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to")])
@@ -289,16 +296,14 @@ def test_site_folder_name_need_not_be_utf_8(folder, tmp_path, words):
 
 @pytest.mark.parametrize("name", ["", ".", "/"])
 def test_export_refuses_a_folder_as_output_file(folder, name):
-    result = run("export", folder({"nmll": 1.0}), "--to", name)
-    assert result.exit_code == 2, result.exception
-    assert "which is a folder; name a file with --to" in result.stderr
+    assert "which is a folder; name a file with --to" in refused("export", folder({"nmll": 1.0}), "--to", name)
 
 
 def test_error_names_folder_in_the_way_of_page(folder, tmp_path):
     (tmp_path / "site" / "index.html").mkdir(parents=True)
-    result = run("build", folder({"nmll": 1.0}), "--html", tmp_path / "site")
-    assert result.exit_code == 2
-    assert f"'{tmp_path / 'site' / 'index.html'}' is a folder, not a page; choose another folder" in result.stderr
+    assert f"'{tmp_path / 'site' / 'index.html'}' is a folder, not a page; choose another folder" in refused(
+        "build", folder({"nmll": 1.0}), "--html", tmp_path / "site"
+    )
 
 
 @pytest.fixture
@@ -369,9 +374,7 @@ def test_rank_table_prints_markup_in_names_literally(shared_folder):
 
 def test_rank_reports_that_there_are_no_competitors(shared_folder):
     rows = [{"dataset": "d", "method": "constant", "split": split, "nmll": 1.0} for split in range(2)]
-    result = run("rank", shared_folder(*rows), *WANTED)
-    assert result.exit_code != 0
-    assert "no method to rank" in result.stderr
+    assert "no method to rank" in refused("rank", shared_folder(*rows), *WANTED)
 
 
 def test_rank_on_each_data_set_names_the_data_set(ranked):
@@ -390,16 +393,12 @@ def test_rank_on_each_data_set_names_the_data_set(ranked):
     ],
 )
 def test_rank_explains_invalid_arguments(ranked, words, said):
-    result = run("rank", ranked, *words)
-    assert result.exit_code == 2
-    assert said in result.stderr
+    assert said in refused("rank", ranked, *words)
 
 
 def test_rank_needs_one_protocol(shared_folder):
     out = shared_folder({"nmll": 1.0}, {"nmll": 1.0, "split": 1, "protocol_hash": "bbbbbbbb"})
-    result = run("rank", out, *WANTED)
-    assert result.exit_code == 2
-    assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in result.stderr
+    assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in refused("rank", out, *WANTED)
 
 
 def test_correlate_takes_all_suites_that_have_both_metrics(folder):
@@ -442,9 +441,9 @@ def test_curves_say_at_which_size_a_method_pays_off(folder):
 
 
 def test_curves_need_sets_with_sizes(shared_folder):
-    result = run("curves", shared_folder({"nmll": 1.0}), "--suite", "uci", "--preset", "paper")
-    assert result.exit_code == 2
-    assert "no set was run at every number of training rows" in result.stderr
+    assert "no set was run at every number of training rows" in refused(
+        "curves", shared_folder({"nmll": 1.0}), "--suite", "uci", "--preset", "paper"
+    )
 
 
 def test_simulate_prints_a_row_per_scenario():
@@ -459,9 +458,7 @@ def test_simulate_prints_a_row_per_scenario():
     [("--seed", "-1"), ("--methods", "1001"), ("--datasets", "1000000000"), ("--splits", "9" * 20)],
 )
 def test_simulate_refuses_out_of_range_arguments(option, value):
-    result = run("simulate", "--repeats", 1, option, value)
-    assert result.exit_code == 2, result.exception
-    assert option in result.stderr
+    assert option in refused("simulate", "--repeats", 1, option, value)
 
 
 def test_publishing_ignores_a_tampered_rows_cache(folder, tmp_path, monkeypatch):
@@ -486,9 +483,7 @@ def test_publishing_ignores_a_tampered_rows_cache(folder, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("words", [("simulate", "--gap"), ("simulate", "--overlap"), ("edges", "r", "--margin")])
 def test_numeric_options_refuse_nan(words):
-    result = run(*words, "nan")
-    assert result.exit_code == 2
-    assert "nan is not a number" in result.stderr
+    assert "nan is not a number" in refused(*words, "nan")
 
 
 def crossed_rows(method: str, network: str, noise: str, level: float) -> list[dict]:
@@ -554,12 +549,8 @@ def test_rank_names_the_combinations_it_averages_over(factors):
     ],
 )
 def test_rank_explains_invalid_factor_arguments(factors, words, said):
-    result = run("rank", factors, *CROSSED, *words)
-    assert result.exit_code == 2
-    assert said in result.stderr
+    assert said in refused("rank", factors, *CROSSED, *words)
 
 
 def test_rank_accepts_network_only_with_compare(factors):
-    result = run("rank", factors, "--suite", "uci", "--metric", "nmll", "--network", "50")
-    assert result.exit_code == 2
-    assert "add --compare" in result.stderr
+    assert "add --compare" in refused("rank", factors, "--suite", "uci", "--metric", "nmll", "--network", "50")

@@ -1,6 +1,6 @@
 """The line at the top of a page that says which methods are, or could be, the best: "By RMSE on Boston: undecided."."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
@@ -14,19 +14,15 @@ MOST_NAMED = 4
 
 def answer(rows: Sequence[Ranked]) -> str:
     """Return which methods of a ranking are or could be the best, in words; "undecided" if nothing is significant."""
-    by = {
-        verdict: [f"`{visible(row.method)}`" for row in rows if row.verdict == verdict] for verdict in _verdicts(rows)
-    }
+    by: dict[str, list[str]] = {}
+    for row in rows:
+        by.setdefault(row.verdict, []).append(f"`{visible(row.method)}`")
     if best := by.get("best"):
         return f"{best[0]} is the best"
     if leaders := by.get("could be best"):
         named = listed(leaders, MOST_NAMED) if len(leaders) > MOST_NAMED else joined(leaders)
         return f"{named} could be the best"
     return "undecided"
-
-
-def _verdicts(rows: Iterable[Ranked]) -> set[str]:
-    return {row.verdict for row in rows}
 
 
 def on_dataset(site: Site, board: Board, suite: str, preset: str, title: str) -> str:

@@ -87,21 +87,18 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
     """Return the variables of the template `dataset.html`."""
     sections = [section(site, key, made) for key, made in site.boards.items() if key[1] == dataset]
     titles = {name: shown.title for part in sections for name, shown in part.board.headline.items()}
+    first = sections[0] if sections else None
     title = facts(dataset).title
     return {
         "dataset": dataset,
         "facts": facts(dataset),
         "sections": sections,
-        "answer": _answer(site, sections[0], title) if sections else "",
+        "answer": on_dataset(site, first.board, first.suite, first.preset, title) if first else "",
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
         "families": families_of(site, {cell.method for part in sections for cell in part.cells}),
         "sources": site.sources.entries,
     }
-
-
-def _answer(site: Site, first: DatasetSection, title: str) -> str:
-    return on_dataset(site, first.board, first.suite, first.preset, title)
 
 
 def section(site: Site, key: Key, made: Board) -> DatasetSection:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lockstep_bench.leaderboards.data.frames import as_object
 from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.sparks import Panel, grid
@@ -208,8 +209,8 @@ def chosen(
     """Return for each hyper-parameter the tuples (data set, chosen values, search range, importance), as texts."""
     by_name: dict[str, list[tuple[str, str, str, str]]] = {}
     for dataset, rows in cells.items():
-        settings = [cell_details.as_object(row["hparams"]) for row in rows]
-        spaces = [cell_details.as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
+        settings = [as_object(row["hparams"]) for row in rows]
+        spaces = [as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
         for name in dict.fromkeys(name for setting in settings for name in setting):
             values = [setting[name] for setting in settings if name in setting]
             ranges = dict.fromkeys(_range(space[name]) for space in spaces if name in space)
@@ -229,7 +230,7 @@ def _in_words(values: list[Any]) -> str:
 def _range(distribution: Any) -> str:
     """Return an Optuna distribution, given as JSON, in words."""
     if isinstance(distribution, str):
-        distribution = cell_details.as_object(distribution)
+        distribution = as_object(distribution)
     try:
         attributes = distribution["attributes"]
         if "choices" in attributes:

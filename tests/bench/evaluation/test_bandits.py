@@ -1,41 +1,19 @@
 """Bandits: regret of known policies against closed forms, and properties of evaluations."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from decisions import evaluation_of, outcomes
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation import bandits
-from lockstep_bench.bench.evaluation.bandits import BanditEvaluation, Play, block_ends
-from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.evaluation.bandits import Play, block_ends
 from lockstep_bench.datasets.synthetic.bandits import wheel_rewards
-from lockstep_bench.shared.protocol import Protocol
-
-PROTOCOL = Protocol(sampler="centre", max_minibatches=5, batch_size=8, samples=7, stream_length=60)
-
-
-@pytest.fixture
-def few_blocks(monkeypatch):
-    monkeypatch.setattr(bandits, "BLOCKS", 4)
 
 
 def play_of(expected, seed=0):
     return Play(np.arange(expected.size).reshape(expected.shape), expected, seed)
-
-
-def evaluation_of(method, name="wdbc-bandit", splits=(0,), seed=0, rows=150, protocol=PROTOCOL):
-    cells = tuple(Cell("decisions", name, method, split, "tiny", protocol, seed) for split in splits)
-    job = Job(cells, tuple(Path("unused") for _ in cells), None, stack_rows=rows)
-    return BanditEvaluation(job, torch.device("cpu"), lambda progress: None)
-
-
-def outcomes(*arguments, **options):
-    *_, last = evaluation_of(*arguments, **options).run()
-    return last
 
 
 def wheel(delta):
@@ -104,7 +82,7 @@ def test_values_that_are_not_finite_leave_the_choice_to_chance():
 
 def test_single_round_is_refused():
     with pytest.raises(ValueError, match="a bandit needs 2 rounds"):
-        evaluation_of("map", protocol=PROTOCOL.changed(stream_length=1))
+        evaluation_of("map", "wdbc-bandit", length=1)
 
 
 def test_blocks_are_about_equal_and_end_with_the_last_round():
@@ -113,9 +91,9 @@ def test_blocks_are_about_equal_and_end_with_the_last_round():
     assert np.ptp(np.diff([0, *block_ends(569)])) <= 1
 
 
-@pytest.mark.usefixtures("few_blocks")
-def test_outcome_has_regret_its_ratio_to_chance_and_a_curve():
-    (outcome,) = outcomes("map")
+def test_outcome_has_regret_its_ratio_to_chance_and_a_curve(monkeypatch):
+    monkeypatch.setattr(bandits, "BLOCKS", 4)
+    (outcome,) = outcomes("map", "wdbc-bandit", length=60)
     assert outcome.status == "ok"
     curve = outcome.tables["regrets"].to_pandas()
     assert curve["round"].tolist() == block_ends(60)
@@ -128,37 +106,9 @@ def test_outcome_has_regret_its_ratio_to_chance_and_a_curve():
     assert {"nmll", "nmll_joint_10", "rmse"} <= set(outcome.metrics)
 
 
-@pytest.mark.usefixtures("few_blocks")
-def test_first_block_takes_actions_in_turn():
-    evaluation = evaluation_of("map", "digits-bandit")
+def test_first_block_takes_actions_in_turn(monkeypatch):
+    monkeypatch.setattr(bandits, "BLOCKS", 4)
+    evaluation = evaluation_of("map", "digits-bandit", length=60)
     *_, _ = evaluation.run()
     assert evaluation.plays[0].actions[:15].tolist() == [*range(10), *range(5)]
     assert len(evaluation.plays[0].actions) == 60
-
-
-@pytest.mark.usefixtures("few_blocks")
-def test_method_without_preference_acts_as_chance():
-    """The baseline `constant` predicts the same reward for every action."""
-    ratios = [outcome.metrics["regret_uniform_ratio"] for outcome in outcomes("constant", splits=range(10))]
-    assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios) / np.sqrt(10))
-
-
-@pytest.mark.usefixtures("few_blocks")
-@pytest.mark.parametrize("method", ["mfvi", "deep-ensemble"])
-def test_equal_seeds_give_equal_bits_whatever_the_neighbours(method):
-    alone = outcomes(method, splits=(1,))[0]
-    for options in ({"splits": (1,)}, {"splits": (0, 1)}, {"splits": (0, 1), "rows": 2}):
-        *_, beside = outcomes(method, **options)
-        assert beside.metrics == alone.metrics
-        assert beside.tables["regrets"].equals(alone.tables["regrets"])
-    other = outcomes(method, splits=(1,), seed=1)[0]
-    assert not other.tables["regrets"].equals(alone.tables["regrets"])
-
-
-@pytest.mark.usefixtures("few_blocks")
-def test_cell_whose_predictions_are_not_finite_diverged(monkeypatch):
-    evaluation = evaluation_of("map", splits=(0, 1))
-    monkeypatch.setitem(evaluation.fits.hparams[0], "lr", float("nan"))
-    *_, (broken, sound) = evaluation.run()
-    assert (broken.status, broken.metrics) == ("diverged", {})
-    assert sound.metrics == outcomes("map", splits=(1,))[0].metrics

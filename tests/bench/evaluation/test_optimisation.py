@@ -2,42 +2,19 @@
 
 import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from decisions import outcomes
 
 from lockstep_bench.bench.evaluation import optimisation
-from lockstep_bench.bench.evaluation.optimisation import (
-    OptimisationEvaluation,
-    Search,
-    batch_sizes,
-    expected_maximum,
-)
-from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.shared.protocol import Protocol
-
-PROTOCOL = Protocol(sampler="centre", max_minibatches=5, batch_size=8, samples=7, stream_length=12)
-
-
-@pytest.fixture
-def few_batches(monkeypatch):
-    monkeypatch.setattr(optimisation, "BATCHES", 3)
+from lockstep_bench.bench.evaluation.optimisation import Search, batch_sizes, expected_maximum
 
 
 def search_of(n_rows=60, seed=0):
     y = np.random.default_rng(seed).normal(size=n_rows)
     y[-1] = 9.0  # in the pool
     return Search(y, np.arange(5), np.arange(5, n_rows), seed)
-
-
-def outcomes(method, name="optimise-diabetes", splits=(0,), seed=0, rows=150):
-    cells = tuple(Cell("decisions", name, method, split, "tiny", PROTOCOL, seed) for split in splits)
-    job = Job(cells, tuple(Path("unused") for _ in cells), None, stack_rows=rows)
-    *_, last = OptimisationEvaluation(job, torch.device("cpu"), lambda progress: None).run()
-    return last
 
 
 def test_expected_maximum_is_that_of_all_subsets():
@@ -114,9 +91,9 @@ def test_batches_are_about_equal_and_use_the_budget():
     assert sum(batch_sizes(47, 10)) == 47
 
 
-@pytest.mark.usefixtures("few_batches")
-def test_outcome_has_regrets_their_curves_and_scores():
-    (outcome,) = outcomes("mfvi")
+def test_outcome_has_regrets_their_curves_and_scores(monkeypatch):
+    monkeypatch.setattr(optimisation, "BATCHES", 3)
+    (outcome,) = outcomes("mfvi", "optimise-diabetes")
     assert outcome.status == "ok"
     curve = outcome.tables["regrets"].to_pandas()
     assert curve["round"].tolist() == [4, 8, 12]
@@ -127,20 +104,3 @@ def test_outcome_has_regrets_their_curves_and_scores():
     assert outcome.metrics["simple_regret"] == simple["regret"].iloc[-1]
     assert json.loads(outcome.fit.diagnostics)["simple_regret_uniform"] == simple["regret_uniform"].iloc[-1]
     assert {"nmll", "nmll_joint_10", "nmll_dyadic", "rmse"} <= set(outcome.metrics)
-
-
-@pytest.mark.usefixtures("few_batches")
-def test_method_without_preference_searches_at_random():
-    """The baseline `constant` predicts the same target for every row."""
-    ratios = [outcome.metrics["regret_uniform_ratio"] for outcome in outcomes("constant", splits=range(10))]
-    assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios) / np.sqrt(10))
-
-
-@pytest.mark.usefixtures("few_batches")
-@pytest.mark.parametrize("method", ["mfvi", "deep-ensemble"])
-def test_equal_seeds_give_equal_bits_whatever_the_neighbours(method):
-    alone = outcomes(method, splits=(1,))[0]
-    for options in ({"splits": (1,)}, {"splits": (0, 1)}, {"splits": (0, 1), "rows": 2}):
-        *_, beside = outcomes(method, **options)
-        assert beside.metrics == alone.metrics
-    assert outcomes(method, splits=(1,), seed=1)[0].metrics != alone.metrics

@@ -105,18 +105,22 @@ def partition(sizes: list[int]) -> datasets.Dataset:
     return dataclasses.replace(original, splits=[datasets.Split(np.setdiff1d(rows, test), test) for test in tests])
 
 
-def test_splits_of_a_k_fold_partition_train_together(job, monkeypatch):
-    thirds = partition([148, 147, 147])
-    # 294, 295 and 295 training rows: with minibatches of 49, 6 or 7 updates to the epoch by each one's own.
-    monkeypatch.setattr(datasets, "load", lambda name, data_dir: thirds)
-    jobs = [job("mfvi", split, batch_size=49) for split in range(3)]
-    together = run(side_by_side(*jobs))
+def assert_each_equals_its_job_alone(together, jobs):
     for one, outcome in zip(jobs, together, strict=True):
         alone = outcome_of(elsewhere(one)).row
         assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
         assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
         assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
         one.journals[0].with_name("elsewhere.json").unlink()
+
+
+def test_splits_of_a_k_fold_partition_train_together(job, monkeypatch):
+    thirds = partition([148, 147, 147])
+    # 294, 295 and 295 training rows: with minibatches of 49, 6 or 7 updates to the epoch by each one's own.
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: thirds)
+    jobs = [job("mfvi", split, batch_size=49) for split in range(3)]
+    together = run(side_by_side(*jobs))
+    assert_each_equals_its_job_alone(together, jobs)
 
 
 def test_splits_of_different_sizes_share_a_job(job, monkeypatch):
@@ -136,12 +140,7 @@ def test_splits_of_different_sizes_share_a_job(job, monkeypatch):
     jobs = [job("mfvi", split, batch_size=49) for split in range(4)]
     together = run(side_by_side(*jobs))
     assert [stack for stack in sizes if stack] == [[297, 300, 302], [249]]
-    for one, outcome in zip(jobs, together, strict=True):
-        alone = outcome_of(elsewhere(one)).row
-        assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
-        assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
-        assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
-        one.journals[0].with_name("elsewhere.json").unlink()
+    assert_each_equals_its_job_alone(together, jobs)
 
 
 def test_other_evaluations_require_splits_of_equal_size(job, monkeypatch):

@@ -137,18 +137,6 @@ def test_text_targets_are_sorted_into_classes(values):
     assert target_of(series(*values), None).classes == tuple(sorted(values))
 
 
-def test_date_targets_can_be_classes_on_request():
-    classes = "2020-01-31", "2020-02-01"
-    assert target_of(series(*classes), "classification").classes == classes
-
-
-@pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "?"])
-def test_class_named_like_a_missing_value_is_kept(name):
-    target = target_of(series(*[name, "cat", "dog"] * 12), None)
-    assert set(target.classes) == {name, "cat", "dog"}
-    assert f"{name} (12). If these rows lack a class, remove them" in target.warnings[0]
-
-
 def test_unknown_target_name_suggests_the_nearest_column(frame):
     with pytest.raises(InvalidTable, match="no column 'Price'; did you mean 'price'"):
         check_target(list(frame), "Price")

@@ -134,11 +134,11 @@ def test_text_differing_only_in_capitals_gives_a_warning(table):
     assert "texts of column 'more' differ in capitals only: 'Yes', 'yes'" in table(["Yes", "no", "yes", "a"] * 10)[1]
 
 
-@pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "N/A", "-"])
+@pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "N/A", "-", "?"])
 def test_class_named_like_a_missing_value_is_kept(table, name):
     described, warnings = table([name, "cat", "dog", "cat"] * 10, target="more")
     assert described.n_classes == 3
-    assert any(f"{name} (10). If these rows lack a class" in warning for warning in warnings)
+    assert any(f"{name} (10). If these rows lack a class, remove them" in warning for warning in warnings)
     with pytest.raises(InvalidTable, match=r"missing in 10 of 40 rows \(lines 2, 6, 10 and 7 more\)"):
         table([name, "cat", "dog", "cat"] * 10, target="more", na_values=name)
 

@@ -3,15 +3,21 @@
 import pandas as pd
 import pyarrow as pa
 
-from lockstep_bench.leaderboards.data.frames import CELL_ROWS, PUBLISHED, TIMED_ROWS, TIMING_ROWS, as_frame
-from lockstep_bench.leaderboards.data.published import read_published
+from lockstep_bench.leaderboards.data.frames import CELL_ROWS, as_frame
+from lockstep_bench.leaderboards.data.published import Published, read_published
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.schema import TIMINGS
+
+TYPES = {str: pa.string(), float: pa.float64()}
+OPTIONAL = ("stderr", "n")  # of a published number
+PUBLISHED = [pa.field(name, TYPES[kind], nullable=name in OPTIONAL) for name, kind in Published.__annotations__.items()]
 
 
 def test_results_and_published_numbers_fit_their_schemas(folder):
     results = read_results(folder({"nmll": 1.0}))
-    frames = [(results.cells, TIMED_ROWS), (results.rows, CELL_ROWS), (results.timings, TIMING_ROWS)]
-    for frame, schema in [*frames, (read_published(), PUBLISHED)]:
+    timed = CELL_ROWS.append(pa.field("total_seconds", pa.float64()))
+    frames = [(results.cells, timed), (results.rows, CELL_ROWS), (results.timings, TIMINGS)]
+    for frame, schema in [*frames, (read_published(), pa.schema(PUBLISHED))]:
         assert list(frame) == schema.names
         pa.Table.from_pandas(frame, schema, preserve_index=False).validate(full=True)
 

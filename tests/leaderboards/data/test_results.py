@@ -10,7 +10,6 @@ import pytest
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.shared.columns import CELLS
-from lockstep_bench.shared.schema import SCHEMA_VERSION
 
 
 def test_each_result_file_holds_one_cell(folder):
@@ -27,70 +26,12 @@ def test_empty_results_folder_raises_no_error(tmp_path):
     assert list(results.cells.columns) == [*CELLS.names, "folder", "rechecked", "total_seconds"]
 
 
-def foreign(path, row):
-    pq.write_table(pa.table({"x": [1]}), path)
-
-
-def truncated(path, row):
-    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS), path)
-    path.write_bytes(path.read_bytes()[:-50])
-
-
-def no_parquet(path, row):
-    path.write_text("hello")
-
-
-def empty_file(path, row):
-    path.touch()
-
-
-def newer(path, row):
-    table = pa.Table.from_pylist([row(schema_version=SCHEMA_VERSION + 1)], schema=CELLS)
-    pq.write_table(table.drop_columns(["protocol_hash"]), path)
-
-
-def older(path, row):
-    pq.write_table(pa.Table.from_pylist([row(schema_version=SCHEMA_VERSION - 1)], schema=CELLS), path)
-
-
-def without_dataset(path, row):
-    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS).drop_columns(["dataset"]), path)
-
-
-def null_dataset(path, row):
-    nullable = pa.schema([field.with_nullable(True) for field in CELLS])
-    pq.write_table(pa.Table.from_pylist([row(dataset=None)], schema=nullable), path)
-
-
-def words_for_numbers(path, row):
-    table = pa.Table.from_pylist([row()], schema=CELLS)
-    place = table.schema.get_field_index("nmll")
-    pq.write_table(table.set_column(place, "nmll", pa.array(["low"])), path)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [
-        (foreign, "no column schema_version"),
-        (truncated, "cannot be read as Parquet"),
-        (no_parquet, "cannot be read as Parquet"),
-        (empty_file, "cannot be read as Parquet"),
-        (newer, f"schema version is {SCHEMA_VERSION + 1}"),
-        (older, f"schema version is {SCHEMA_VERSION - 1}; this program reads {SCHEMA_VERSION}"),
-        (without_dataset, "lacks the columns dataset"),
-        (null_dataset, "no value for dataset"),
-        (words_for_numbers, "its column nmll has the type string"),
-    ],
-)
-def test_invalid_files_are_listed_and_skipped(folder, row, spoil, reason):
+def test_invalid_files_are_listed_and_skipped(folder):
     out = folder({"nmll": 1.0})
-    spoil(out / "cells" / "odd.parquet", row)
+    (out / "cells" / "odd.parquet").write_text("hello")
     results = read_results(out)
     assert len(results.cells) == 1
-    ((path, why),) = results.skipped
-    assert path == "cells/odd.parquet"
-    assert reason in why
-    assert str(out) not in why
+    assert results.skipped == [("cells/odd.parquet", "it cannot be read as Parquet")]
 
 
 def test_missing_and_unknown_columns_are_tolerated(folder, row):

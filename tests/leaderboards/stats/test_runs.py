@@ -30,12 +30,6 @@ def test_data_sets_without_the_metric_are_dropped(cells):
     assert paired(rows, "uci", "paper", "accuracy").datasets == ["digits", "wdbc"]
 
 
-def test_data_sets_and_methods_can_be_chosen(cells):
-    rows = cells(*({"dataset": d, "method": m, "nmll": 1.0} for d in "xyz" for m in "abc"))
-    table = paired(rows, "uci", "paper", "nmll", datasets=["x", "z"], methods=["b"])
-    assert (table.datasets, table.methods) == (["x", "z"], ["b"])
-
-
 def test_no_rows_give_an_empty_table(cells):
     table = paired(cells({"nmll": 1.0}), "uci", "quick", "nmll")
     assert (table.methods, table.datasets) == ([], [])

@@ -64,16 +64,15 @@ def crash_after(journal, monkeypatch):
     return crash
 
 
-@pytest.mark.parametrize(("sampler", "told"), [("random", 0), ("random", 9), ("tpe", 3), ("tpe", 12)])
-def test_partly_scored_round_of_trials_is_repeated(undisturbed, journal, crash_after, sampler, told):
-    crash_after(sampler, "tell", told)
-    assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
-
-
-@pytest.mark.parametrize("sampler", ["random", "tpe"])
-@pytest.mark.parametrize("asked", [0, 4, 11])
-def test_partly_proposed_round_of_trials_is_repeated(undisturbed, journal, crash_after, sampler, asked):
-    crash_after(sampler, "ask", asked)
+@pytest.mark.parametrize(
+    ("sampler", "step", "done"),
+    [
+        *(("random", "tell", 0), ("random", "tell", 9), ("tpe", "tell", 3), ("tpe", "tell", 12)),
+        *((sampler, "ask", done) for sampler in ("random", "tpe") for done in (0, 4, 11)),
+    ],
+)
+def test_partly_proposed_or_scored_round_of_trials_is_repeated(undisturbed, journal, crash_after, sampler, step, done):
+    crash_after(sampler, step, done)
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 
@@ -83,12 +82,6 @@ def test_truncated_study_file_starts_a_new_study(undisturbed, journal, fraction)
     written = journal.read_bytes()
     journal.write_bytes(written[: int(fraction * len(written))])
     assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
-
-
-def test_empty_study_file_starts_a_new_study(undisturbed, journal):
-    journal.parent.mkdir()
-    journal.touch()
-    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
 
 
 def test_crash_during_a_write_keeps_earlier_rounds(undisturbed, journal, monkeypatch):

@@ -140,6 +140,10 @@ def newer(path: Path) -> None:
     write(path, [row_of(CELL, schema_version=99)])
 
 
+def older(path: Path) -> None:
+    write(path, [row_of(CELL, schema_version=SCHEMA_VERSION - 1)])
+
+
 def without_rows(path: Path) -> None:
     write(path, [])
 
@@ -183,6 +187,7 @@ def test_file_of_a_newer_version_is_left_alone(out):
         (incomplete, "it lacks the columns suite, dataset, method"),
         (words_for_numbers, "its column nmll has the type string, and double was expected"),
         (nameless, "it has no value for dataset"),
+        (older, f"schema version is {SCHEMA_VERSION - 1}; this program reads {SCHEMA_VERSION}"),
         (without_rows, "it holds nothing"),
         (twice, f"it holds {CELL.key}, {OTHER.key}"),
         (outside, "its dataset is '../../elsewhere', which is not a valid name"),

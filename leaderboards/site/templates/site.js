@@ -49,6 +49,9 @@
     }
     const preset = chosen.find((control) => control.dataset.filter === "preset");
     if (preset) for (const fold of document.querySelectorAll("details.fold")) fold.open ||= !fold.closest(".item").hidden;
+    if (chosen.some((control) => ["method", "family"].includes(control.dataset.filter))) {
+      for (const rest of document.querySelectorAll("details.rest")) rest.open = true;
+    }
     for (const table of document.querySelectorAll("table[data-board]")) {
       const hidden = [...table.tHead.rows[0].cells].map((cell) => cell.hidden);
       for (const row of table.tBodies[0].rows) hidden.forEach((away, place) => { row.cells[place].hidden = away; });

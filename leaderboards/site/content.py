@@ -339,7 +339,7 @@ class Site:
         return sorted(self._n_results[suite], key=lambda preset: self.preset_order(suite, preset))
 
     def preset_order(self, suite: str, preset: str) -> tuple[bool, int, str]:
-        """Return a sort key for the presets of a suite: `quick` last, and of the others that with most results first."""
+        """Return a sort key for the presets of a suite: those with most results first, but `quick` last."""
         return is_quick(preset), -self._n_results[suite][preset], preset
 
     @cached_property

@@ -78,7 +78,7 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
 
 
 def _leaders(columns: dict[int, Standings], title: str) -> list[str]:
-    """Return a sentence on the methods that are or could be the best over data sets; budgets with equal answers share it."""
+    """Return which methods are or could be the best over data sets, one sentence for budgets with equal answers."""
     budgets: dict[str, list[int]] = {}
     for seconds, standings in columns.items():
         found = answer(standings.families.rows)

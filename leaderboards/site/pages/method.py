@@ -194,7 +194,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     title, in_unit = metric(table.metric).title, f", {unit}" if unit else ""
     spoken = ", ".join(f"{line.label} {difference_in_words(line.mean, unit)}" for line in lines)
     return Plot(
-        dot_plot(lines, f"difference in {title} to {reference}{in_unit} ({standings.better})", zero=True),
+        dot_plot(lines, f"{title} against {reference}{in_unit}", zero=True),
         f"Difference in {title} to {reference} by data set: {spoken}",
         f"{title} less that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
         "which allows for the rows that splits share, and single splits as faint dots. Arrows mark values off the "

@@ -132,6 +132,7 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot
     return Plot(
         charts.coverage(shares),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",
-        f"Coverage of central predictive intervals less the nominal one, on {counted(covered['dataset'].nunique(), 'regression set')}, mean "
-        "over data sets and splits. Left of the line intervals are too narrow, right of it too wide.",
+        "Coverage of central predictive intervals less the nominal coverage, mean over splits and "
+        f"{counted(covered['dataset'].nunique(), 'regression set')}. Left of the line intervals are too narrow, right of "
+        "it too wide.",
     )

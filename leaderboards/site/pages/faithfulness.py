@@ -87,8 +87,8 @@ def _answer(pairs: list[Pair]) -> str:
     worse = [_label(pair) for pair in pairs if pair.found.high < 0]
     if not (better or worse):
         return (
-            f"Not shown: the 95 % intervals of all {len(pairs)} correlations include 0, so methods that are nearer have "
-            "neither better nor worse scores for certain."
+            f"Not shown: the 95 % intervals of all {len(pairs)} correlations include 0, so methods that are nearer "
+            "have neither better nor worse scores for certain."
         )
     said = [f"better by {'; '.join(better)}" if better else "", f"worse by {'; '.join(worse)}" if worse else ""]
     return f"Methods that are nearer to the true posterior are {joined(said)} (95 % intervals, each for itself)."

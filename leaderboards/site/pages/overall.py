@@ -133,6 +133,6 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot
         charts.coverage(shares),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",
         "Coverage of central predictive intervals less the nominal coverage, mean over splits and "
-        f"{counted(covered['dataset'].nunique(), 'regression set')}. Left of the line intervals are too narrow, right of "
-        "it too wide.",
+        f"{counted(covered['dataset'].nunique(), 'regression set')}. Left of the line intervals are too narrow, "
+        "right of it too wide.",
     )

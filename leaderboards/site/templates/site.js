@@ -223,7 +223,7 @@
     /* The difference and its interval, beside their numbers; the scale ends at reach on both sides of 0. */
     function drawn(one, reach) {
       const part = (kind, given) => {
-        const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+        const made = document.createElementNS(document.getElementById("compared-figure").namespaceURI, kind);
         for (const [name, value] of Object.entries(given)) made.setAttribute(name, value);
         return made;
       };

@@ -3,6 +3,7 @@
 A board is the leaderboard of one suite, data set and preset.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import cast
@@ -346,6 +347,6 @@ class Site:
     def _n_results(self) -> dict[str, dict[str, int]]:
         """Number of result rows, by suite and preset."""
         counts: dict[str, dict[str, int]] = {}
-        for (suite, preset), n in self.cells.groupby(["suite", "preset"], observed=True).size().items():
-            counts.setdefault(str(suite), {})[str(preset)] = int(n)
+        for (suite, preset), n in Counter(zip(self.cells["suite"], self.cells["preset"], strict=True)).items():
+            counts.setdefault(str(suite), {})[str(preset)] = n
         return counts

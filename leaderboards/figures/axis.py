@@ -42,7 +42,7 @@ class Axis(NamedTuple):
             most: largest allowed number of intervals between ticks.
             zero: value at which a stronger line is drawn, with or without a tick; None for no stronger line.
         """
-        ticks = [v for v in MaxNLocator(most).tick_values(self.low, self.high) if self.holds(v)]
+        ticks = [v for v in MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(self.low, self.high) if self.holds(v)]
         decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in ticks), default=0)
         parts = [f'<line class="rule" x1="{self.at(v)}" x2="{self.at(v)}" y1="0" y2="{bottom}"/>' for v in ticks]
         if zero is not None and self.holds(zero):

@@ -114,7 +114,7 @@ def coverage(shares: pd.DataFrame) -> Markup:
     margin = 0.04 * (high - low) or 1.0
     axis = Axis(low - margin, high + margin)
     bottom = LINE * len(off)
-    parts = axis.ruled(bottom, "coverage minus nominal coverage, percentage points", zero=0.0)
+    parts = axis.ruled(bottom, "coverage error, percentage points", zero=0.0)
     for place, values in enumerate(off.to_numpy()):
         y = LINE * (place + 0.5)
         parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')

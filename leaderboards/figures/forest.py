@@ -35,11 +35,13 @@ class ForestColumn(NamedTuple):
         title: title of the axis.
         estimates: one per method.
         zero: value at which a stronger line is drawn; None for no stronger line.
+        ends: lowest and highest value of the axis; None for those of `span`.
     """
 
     title: str
     estimates: list[ForestEstimate]
     zero: float | None = None
+    ends: tuple[float, float] | None = None
 
 
 def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) -> Markup:
@@ -53,7 +55,7 @@ def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) ->
     bottom = LINE * len(labels)
     fields = []
     for column in columns:
-        axis = Axis(*span(column))
+        axis = Axis(*(column.ends or span(column)))
         parts = axis.ruled(bottom, column.title, TICKS if len(columns) > 1 else TICKS_ALONE, column.zero)
         for place, (estimate, is_ahead) in enumerate(zip(column.estimates, ahead, strict=True)):
             parts += _marks(estimate, LINE * (place + 0.5), axis, "ahead" if is_ahead else "behind")

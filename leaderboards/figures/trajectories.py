@@ -5,14 +5,16 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from scipy.optimize import isotonic_regression
 
 from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, dress, svg
 from lockstep_bench.leaderboards.wording.formats import shortened, visible
 
-SIZE = (3.75, 2.9)  # inches
-LONGEST = 18  # characters of a name
+SIZE = (3.5, 2.8)  # inches
+LONGEST = 15  # characters of a name
 COLOURS, STYLES = (OURS, THEIRS, INK, MUTED), ("-", (0, (4, 2)), (0, (1, 1.4)))
-GAP = 7.5  # points between names
+GAP, FONT = 8.6, 7.2  # points: between the middles of names, and their size
 
 
 def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: str, key: str) -> Markup:
@@ -28,7 +30,7 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
     """
 
     def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.13, 0.15, 0.63, 0.75), facecolor="none")
+        axes = figure.add_axes((0.14, 0.16, 0.56, 0.74), facecolor="none")
         ends = []
         for method, line in points.groupby("method", sort=False):
             place = methods.index(str(method))
@@ -43,16 +45,32 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
         axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
         dress(axes)
+        ends = sorted(ends, key=lambda end: end[1])
         scale = 72 / figure.dpi
-        right = axes.transAxes.transform((1, 0))[0] * scale + 5
-        below = -np.inf
-        for _, score, method, colour in sorted(ends, key=lambda end: end[1]):
-            at = axes.transData.transform((1, np.clip(score, *axes.get_ylim())))[1] * scale
-            below = max(at, below + GAP)
+        in_points = mpl.transforms.Affine2D().scale(1 / 72) + figure.dpi_scale_trans
+        points_at = [axes.transData.transform((x, np.clip(y, *axes.get_ylim()))) * scale for x, y, *_ in ends]
+        (_, foot), (right, head) = (axes.transAxes.transform(corner) * scale for corner in ((0, 0), (1, 1)))
+        heights = _apart(np.array([height for _, height in points_at]), foot, head)
+        for (_, _, method, colour), end, height in zip(ends, points_at, heights, strict=True):
+            lead = Line2D([end[0], right + 8], [end[1], height], color=colour, linewidth=0.5, alpha=0.5)
+            lead.set_transform(in_points)
+            figure.add_artist(lead)
             name = shortened(visible(method), LONGEST)
-            axes.annotate(name, (right, below), xycoords="figure points", color=colour, fontsize=6.5, va="center")
+            axes.annotate(
+                name, (right + 10, height), xycoords="figure points", color=colour, fontsize=FONT, va="center"
+            )
 
     return Markup(svg(draw, SIZE, key))
+
+
+def _apart(heights: np.ndarray, foot: float, head: float) -> np.ndarray:
+    """Return the heights of names, at least `GAP` apart and as near to the given ascending heights as squares allow.
+
+    They lie between `foot` and `head` if there is room.
+    """
+    steps = GAP * np.arange(len(heights))
+    fitted = isotonic_regression(heights - steps).x
+    return np.clip(fitted, foot, max(head - steps[-1], foot)) + steps
 
 
 def _window(scores: np.ndarray) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 A board is the leaderboard of one suite, data set and preset.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import cast
@@ -43,11 +44,6 @@ QUICK = "quick"  # the preset whose budgets are too small for conclusions
 def is_quick(preset: str) -> bool:
     """Return whether a preset's label belongs to the preset `quick`, modified or not."""
     return original_preset(preset) == QUICK
-
-
-def preset_order(preset: str) -> tuple[bool, bool, str]:
-    """Return a sort key for labels of presets: `tuned` first, the others alphabetical, and `quick` last."""
-    return is_quick(preset), preset != EQUAL_BUDGET, preset
 
 
 class Parts(Mapping[Key, pd.DataFrame]):
@@ -210,9 +206,9 @@ class Site:
 
     @cached_property
     def boards(self) -> dict[Key, Board]:
-        """All boards, ordered by suite (`suites`), data set and preset (`preset_order`)."""
+        """All boards, ordered by suite (`suites`), data set and preset (`presets`)."""
         boards, places = {}, {suite: place for place, suite in enumerate(self.suites)}
-        for key in sorted(self.summary_of, key=lambda key: (places[key[0]], key[1], preset_order(key[2]))):
+        for key in sorted(self.summary_of, key=lambda key: (places[key[0]], key[1], self.preset_order(key[0], key[2]))):
             rows = self.summary_of[key]
             rankings = self._rankings_on(key, rows["metric"].unique())
             boards[key] = board(rows, rankings, self.published_of(key), self.sources)
@@ -337,4 +333,16 @@ class Site:
 
     def presets(self, suite: str) -> list[str]:
         """Return the presets that a suite was run with, in the order of `preset_order`."""
-        return sorted(self.cells.loc[self.cells["suite"] == suite, "preset"].unique(), key=preset_order)
+        return sorted(self._n_results[suite], key=lambda preset: self.preset_order(suite, preset))
+
+    def preset_order(self, suite: str, preset: str) -> tuple[bool, int, str]:
+        """Return a sort key for the presets of a suite: those with most results first, but `quick` last."""
+        return is_quick(preset), -self._n_results[suite][preset], preset
+
+    @cached_property
+    def _n_results(self) -> dict[str, dict[str, int]]:
+        """Number of result rows, by suite and preset."""
+        counts: dict[str, dict[str, int]] = {}
+        for (suite, preset), n in Counter(zip(self.cells["suite"], self.cells["preset"], strict=True)).items():
+            counts.setdefault(str(suite), {})[str(preset)] = n
+        return counts

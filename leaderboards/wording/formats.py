@@ -89,5 +89,7 @@ def difference_in_words(value: float, unit: str, reach: float = nan) -> str:
             decimals; NaN without an interval.
     """
     scale, sign = (100, " %") if unit == "relative" and isfinite(value) else (1, "")
-    text = number(scale * value, decimals_for(scale * value, scale * reach)) + sign
-    return f"+{text}" if value > 0 else text
+    text = number(scale * value, decimals_for(scale * value, scale * reach))
+    if text == "0":  # such as -100 % beside an interval that reaches a million
+        text = number(scale * value, 0)
+    return f"+{text}{sign}" if value > 0 else f"{text}{sign}"

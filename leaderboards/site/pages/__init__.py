@@ -257,6 +257,7 @@ def _environment(site: Site, shared: dict[str, object]) -> Environment:
             "base-uri 'none'; form-action 'none'"
         ),
         "card": site.card,
+        "changes": site.changes,
         "BASELINE": BASELINE,
         "UNRANKED": UNRANKED,
         "NO_BETTER": NO_BETTER,

@@ -283,7 +283,7 @@ def facts(dataset: str) -> Facts:
         from lockstep_bench import datasets
 
         entry = datasets.entry(dataset)
-        size = [f"{entry.n_rows} rows", f"{entry.n_features} features"]
+        size = [f"{entry.n_rows} rows", counted(entry.n_features, "feature")]
         if entry.n_classes:
             size.append(f"{entry.n_classes} classes")
         if entry.n_ood:

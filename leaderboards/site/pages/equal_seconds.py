@@ -8,10 +8,12 @@ from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.trajectories import trajectories
 from lockstep_bench.leaderboards.metrics import Metric, metric
 from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.answers import answer
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
+from lockstep_bench.leaderboards.site.pages.verdict import against_reference
 from lockstep_bench.leaderboards.site.standings import Standing, Standings
 from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries
-from lockstep_bench.leaderboards.wording.formats import number, visible
+from lockstep_bench.leaderboards.wording.formats import counted, joined, number, visible
 
 PAIR = ["dataset", "method"]
 
@@ -26,7 +28,9 @@ class SeriesSection(NamedTuple):
         methods: names of all methods, in the order of the standings under the largest budget.
         columns: standings, by budget in seconds.
         spent: measured median seconds of tuning and training, by budget in seconds and method; known ones only.
-        plots: one plot over all data sets, and one for each data set.
+        sentences: which methods lead at each budget, and which differ from the reference under the largest.
+        overall: plot over all data sets; None without a reference.
+        plots: one plot for each data set.
     """
 
     series: BudgetSeries
@@ -35,6 +39,8 @@ class SeriesSection(NamedTuple):
     methods: list[str]
     columns: dict[int, Standings]
     spent: dict[tuple[int, str], float]
+    sentences: list[str]
+    overall: Plot | None
     plots: list[Plot]
 
     def standing(self, seconds: int, method: str) -> Standing | None:
@@ -60,12 +66,30 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
     points = measured(site, series, name)
     known = points.dropna(subset="measured").groupby(["budget", "method"])["measured"].median().reset_index()
     spent = {(budget, method): seconds for budget, method, seconds in known.itertuples(index=False, name=None)}
-    plots = []
+    overall = None
     if (over_sets := differences(columns, last.reference)) is not None:
-        plots.append(_plot(over_sets, methods, "over data sets", _less(name, last.reference), f"{key}all"))
-    for place, (dataset, rows) in enumerate(points.groupby("dataset")):
-        plots.append(_plot(rows, methods, str(dataset), metric(name).title, f"{key}set{place}"))
-    return SeriesSection(series, metric(name), last.reference, methods, columns, spent, plots)
+        overall = _plot(over_sets, methods, "over data sets", _less(name, last.reference), f"{key}all")
+    plots = [
+        _plot(rows, methods, str(dataset), metric(name).title, f"{key}set{place}")
+        for place, (dataset, rows) in enumerate(points.groupby("dataset"))
+    ]
+    said = [*_leaders(columns, metric(name).title), *against_reference(last.families.rows, last)]
+    return SeriesSection(series, metric(name), last.reference, methods, columns, spent, said, overall, plots)
+
+
+def _leaders(columns: dict[int, Standings], title: str) -> list[str]:
+    """Return which methods are or could be the best over data sets, one sentence for budgets with equal answers."""
+    budgets: dict[str, list[int]] = {}
+    for seconds, standings in columns.items():
+        found = answer(standings.families.rows)
+        found = "no method is shown to be better than another one" if found == "undecided" else found
+        over = counted(len(standings.families.datasets), "data set")
+        budgets.setdefault(f"{found} by {title} over {over}", []).append(seconds)
+    return [f"With {_seconds(some)}, {found}." for found, some in budgets.items()]
+
+
+def _seconds(budgets: list[int]) -> str:
+    return f"{joined(map(str, budgets))} second{'' if budgets == [1] else 's'}"
 
 
 def measured(site: Site, series: BudgetSeries, name: str) -> pd.DataFrame:
@@ -109,5 +133,5 @@ def _plot(points: pd.DataFrame, methods: list[str], title: str, label: str, key:
     return Plot(
         trajectories(points, methods, title, label, key),
         f"{title}: {label} with the largest budget: {said}.",
-        f"{title}: {label} against seconds.",
+        f"{label}, {title}, against seconds of tuning and training, on a logarithmic scale.",
     )

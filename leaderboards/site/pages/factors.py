@@ -22,7 +22,8 @@ from lockstep_bench.leaderboards.stats.factors import (
 )
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking, on_each_dataset, over_datasets
 from lockstep_bench.leaderboards.stats.units import unit_of_difference
-from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, listed, number
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
+from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, joined, listed, number, visible
 
 METRICS = ("nmll", "crps", "rmse")
 MOST_LISTED = 8
@@ -102,11 +103,13 @@ class FactorSection(NamedTuple):
         design: the design.
         sentences: sentences on what was run and what is left out.
         parts: effects and scores, one part for each metric.
+        answers: for each factor, which levels are significantly better or worse over data sets, by the first metric.
     """
 
     design: Design
     sentences: list[str]
     parts: list[MetricPart]
+    answers: list[str]
 
 
 def context(site: Site) -> dict[str, Any]:
@@ -129,7 +132,25 @@ def section(site: Site, design: Design) -> FactorSection:
         if any(one.lines for one in made):
             parts.append(MetricPart(name, metric(name), [one for one in made if one.lines], scores))
     said = sentences(tables[parts[0].name], [one.dataset for one in parts[0].scores]) if parts else []
-    return FactorSection(design, said, parts)
+    return FactorSection(design, said, parts, answers(parts[0]) if parts else [])
+
+
+def answers(part: MetricPart) -> list[str]:
+    """Return a sentence for each factor: its levels whose main effect over data sets is significant, and which way."""
+    said = []
+    for table in part.effects:
+        rows = [(line.level, line.overall) for line in table.lines if line.main and line.overall]
+        better = [f"`{visible(level)}` is better" for level, row in rows if row.verdict in AHEAD]
+        worse = [f"`{visible(level)}` is worse" for level, row in rows if row.verdict == "worse"]
+        n_open = len(rows) - len(better) - len(worse)
+        rest = f"{n_open} undecided" if better or worse else "no difference is shown"
+        found = [*better, *worse, *([rest] if n_open else [])]
+        if rows:
+            said.append(
+                f"{table.factor.capitalize()}, against `{visible(table.reference)}`, by {part.metric.title}: "
+                f"{joined(found)}."
+            )
+    return said
 
 
 def sentences(table: Crossed, datasets: Sequence[str]) -> list[str]:

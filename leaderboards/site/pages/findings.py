@@ -25,13 +25,18 @@ def context(site: Site) -> dict[str, Any]:
 
 
 def as_html(markdown: str) -> Markup:
-    """Return a text in Markdown as HTML, without comments, and with links only to its own headings."""
+    """Return a text in Markdown as HTML, without comments, and with links only to its own headings.
+
+    A link in brackets to another document becomes the name of its file. Numbers with errors or intervals do not break.
+    """
     text = re.sub(r"^[ ]*<!--.*?-->\n?", "", markdown, flags=re.DOTALL | re.MULTILINE)
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     html = re.sub(
         r"<h([23])>(.*?)</h\1>", lambda found: f'<h{found[1]} id="{_anchor(found[2])}">{found[2]}</h{found[1]}>', html
     )
+    html = re.sub(r'\(<a href="(?:\.\./)?(?!#)([\w/-]+\.md)[^"]*">[^<]*</a>\)', r"(see <code>\1</code>)", html)
     html = re.sub(r'<a href="(?!#)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
+    html = re.sub(r"(?<=[\d%]) (±|to) (?=[+−\d])", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", html)
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>')
     return Markup(html.replace("</table>", "</table></div>"))
 

@@ -12,7 +12,7 @@ from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.wording import run_facts
 from lockstep_bench.leaderboards.wording.mixtures import mixtures, revisions_in_words
 
-TOP = 5  # methods that a card names
+TOP, PRESETS = 5, 2  # methods that a card names, and presets that it shows unfolded
 
 
 class PresetCard(NamedTuple):
@@ -62,6 +62,7 @@ def context(site: Site) -> dict[str, Any]:
         "metrics": {name for made in site.boards.values() for name in made.headline},
         "sources": site.sources.entries,
         "TOP": TOP,
+        "PRESETS": PRESETS,
     }
 
 

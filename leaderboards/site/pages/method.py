@@ -14,7 +14,7 @@ from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.sparks import Panel, grid
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import cell_details
-from lockstep_bench.leaderboards.site.content import Key, Site, preset_order
+from lockstep_bench.leaderboards.site.content import Key, Site
 from lockstep_bench.leaderboards.site.pages.compare import rivals
 from lockstep_bench.leaderboards.site.pages.suite import leading
 from lockstep_bench.leaderboards.site.standings import Standings
@@ -62,7 +62,7 @@ def context(site: Site, method: str) -> dict[str, Any]:
     rows_of = site.rows_of_method(method)
     pairs = sorted(
         {(suite, preset) for suite, _, preset in rows_of},
-        key=lambda pair: (site.suites.index(pair[0]), preset_order(pair[1])),
+        key=lambda pair: (site.suites.index(pair[0]), *site.preset_order(*pair)),
     )
     sections = [section(site, method, *pair, rows_of) for pair in pairs]
     titles = {name: shown.title for part in sections for name, shown in part.columns.items()}
@@ -195,7 +195,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     title, in_unit = metric(table.metric).title, f", {unit}" if unit else ""
     spoken = ", ".join(f"{line.label} {difference_in_words(line.mean, unit)}" for line in lines)
     return Plot(
-        dot_plot(lines, f"difference in {title} to {reference}{in_unit} ({standings.better})", zero=True),
+        dot_plot(lines, f"{title} against {reference}{in_unit}", zero=True),
         f"Difference in {title} to {reference} by data set: {spoken}",
         f"{title} minus that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
         "which allows for the rows that splits share, and single splits as faint dots. Arrows mark values off the "

@@ -66,12 +66,11 @@ def _ranks(standings: Standings, title: str) -> Plot | str:
     if len(ranking.rows) < FEWEST_METHODS or len(ranking.datasets) == 1:
         return ""  # only ranks, which the table shows
     spoken = ", ".join(f"{visible(row.method)} {row.mean_rank:.1f}" for row in ranking.rows)
-    notes = " ".join(["", *ranking.notes])
     return Plot(
         charts.rank_distribution(ranking),
         f"Ranks by {title}, mean over data sets: {spoken}",
         f"Ranks by {title}: a faint dot for each data set, the mean, and as a line the ranks that the results leave "
-        f"open, at 95 % for all methods together. Coloured: the best, or could be the best.{notes}",
+        "open, at 95 % for all methods together. Coloured: the best, or could be the best.",
     )
 
 
@@ -133,6 +132,7 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot
     return Plot(
         charts.coverage(shares),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",
-        f"Coverage of central predictive intervals on {counted(covered['dataset'].nunique(), 'regression set')}, mean "
-        "over data sets and splits. Left of the line intervals are too narrow, right of it too wide.",
+        "Coverage of central predictive intervals less the nominal coverage, mean over splits and "
+        f"{counted(covered['dataset'].nunique(), 'regression set')}. Left of the line intervals are too narrow, "
+        "right of it too wide.",
     )

@@ -96,7 +96,7 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
         reference = visible(standings.reference)
         unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
         estimates = [estimate(row, standings.reference) for row in rows]
-        columns.append(ForestColumn(f"difference to {reference}{unit}", estimates, 0.0))
+        columns.append(ForestColumn(f"against {reference}{unit}", estimates, 0.0))
         changes = (
             f" Right: {lead.title} against {reference}, mean over data sets, with its 95 % interval; "
             f"{standings.better}, and triangles mark values off the scale."

@@ -14,6 +14,7 @@ from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, BoardRow
 from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
+from lockstep_bench.methods import UNRANKED
 
 
 class Grid(NamedTuple):
@@ -40,6 +41,22 @@ class Grid(NamedTuple):
     legend: list[str]
     plots: list[Plot]
     missing_figures: list[str]
+
+    @property
+    def compared(self) -> list[str]:
+        """Methods of the table: those with standings, then references without a rank; all, if none has standings."""
+        references = [name for name in self.methods if name in UNRANKED and name not in self.standings.by_method]
+        return [*self.standings.by_method, *references] if self.standings.by_method else self.methods
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """Methods of the table below: those that were not run on all compared splits."""
+        return [name for name in self.methods if name not in self.compared]
+
+    @property
+    def datasets_elsewhere(self) -> list[str]:
+        """Data sets that any of these was run on."""
+        return [name for name in self.datasets if any(name in self.rows[method] for method in self.elsewhere)]
 
     @property
     def fewer(self) -> bool:

@@ -71,7 +71,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
     beside = columns(site, suite, preset, standings)
     axis = Axis(*forest.span(forest.ForestColumn("", [estimate(row, standings.reference) for row in shown], 0.0)))
     return Verdict(
-        [_leaders(ranking.rows, standings, evidence), *_against_reference(ranking.rows, standings)],
+        [_leaders(ranking.rows, standings, evidence), *against_reference(ranking.rows, standings)],
         standings.unit,
         beside,
         [
@@ -134,7 +134,7 @@ def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str
     )
 
 
-def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str]:
+def against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str]:
     """Return the sentence on intervals of differences to the reference; [] without a reference."""
     if not standings.reference:
         return []

@@ -122,7 +122,7 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Verd
         method: f"{number(float(error.abs().mean()), 1)} ({difference_in_words(round(float(error.mean()), 1), '', 1)})"
         for method, error in errors.items()
     }
-    return VerdictColumn("Coverage error", meaning, texts)
+    return VerdictColumn("Coverage error, points", meaning, texts)
 
 
 def _by_chance(cells: pd.DataFrame) -> float:
@@ -155,7 +155,7 @@ def _gap(site: Site, suite: str, preset: str) -> VerdictColumn | None:
         f"{counted(len(found.families.datasets), 'data set')}{_where_failed(found)}."
     )
     texts = {method: _difference(row, found.unit) for method, row in found.changes.items()}
-    return VerdictColumn("In gaps", meaning, texts | {found.reference: "0"})
+    return VerdictColumn(f"In gaps, {found.unit}" if found.unit else "In gaps", meaning, texts | {found.reference: "0"})
 
 
 def _has_gaps_of(site: Site, other: str, suite: str) -> bool:

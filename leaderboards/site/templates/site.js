@@ -49,6 +49,9 @@
     }
     const preset = chosen.find((control) => control.dataset.filter === "preset");
     if (preset) for (const fold of document.querySelectorAll("details.fold")) fold.open ||= !fold.closest(".item").hidden;
+    if (chosen.some((control) => ["method", "family"].includes(control.dataset.filter))) {
+      for (const rest of document.querySelectorAll("details.rest")) rest.open = true;
+    }
     for (const table of document.querySelectorAll("table[data-board]")) {
       const hidden = [...table.tHead.rows[0].cells].map((cell) => cell.hidden);
       for (const row of table.tBodies[0].rows) hidden.forEach((away, place) => { row.cells[place].hidden = away; });
@@ -217,6 +220,35 @@
       return made;
     };
 
+    /* The difference and its interval, beside their numbers; the scale ends at reach on both sides of 0. */
+    function drawn(one, reach) {
+      const part = (kind, given) => {
+        const made = document.createElementNS(document.getElementById("compared-figure").namespaceURI, kind);
+        for (const [name, value] of Object.entries(given)) made.setAttribute(name, value);
+        return made;
+      };
+      const at = (value) => `${50 + 50 * Math.max(-1, Math.min(1, value / reach))}%`;
+      const kind = one.low > 0 || one.high < 0 ? "ahead" : "behind";
+      const svg = part("svg", { class: "field", height: 20, "aria-hidden": "true", focusable: "false" });
+      svg.append(part("line", { class: "zero", x1: "50%", x2: "50%", y1: 0, y2: 20 }));
+      if (one.low === one.low) svg.append(part("line", { class: `bar ${kind}`, x1: at(one.low), x2: at(one.high), y1: 10, y2: 10 }));
+      if (Math.abs(one.mean) <= reach) {
+        svg.append(part("circle", { class: kind, cx: at(one.mean), cy: 10, r: 3.5 }));
+      } else {
+        const arrow = part("svg", { x: at(one.mean), y: 10, overflow: "visible" });
+        arrow.append(part("path", { class: kind, d: one.mean < 0 ? "M6-4l-6 4 6 4z" : "M-6-4l6 4-6 4z" }));
+        svg.append(arrow);
+      }
+      return svg;
+    }
+
+    /* The longest distance of an interval's end from 0, but for those far above the median one. */
+    function scaleOf(all) {
+      const ends = all.filter(Boolean).map(({ mean, low, high }) => Math.max(...[mean, low, high].filter((value) => value === value).map(Math.abs)));
+      const middle = [...ends].sort((a, b) => a - b)[Math.floor(ends.length / 2)];
+      return 1.05 * Math.max(...ends.filter((end) => end <= 4 * middle)) || 1;
+    }
+
     function show() {
       const methods = [...new Set(choices.map((choice) => choice.value).filter(Boolean))];
       remember("methods", methods.join(","), usual.join(","));
@@ -229,18 +261,23 @@
       const head = table.createTHead().insertRow();
       head.append(Object.assign(cell("th", "Data set"), { className: "corner" }), ...others.map((name) => cell("th", `${name} against ${first}${unit === "nats" ? ", nats" : ""}`)));
       const body = table.createTBody();
+      const scale = scaleOf([...over, ...rows.flatMap(([, ...some]) => some)]);
       const write = (name, found) => {
         const row = body.insertRow();
         row.append(cell("th", name, true), ...found.map((one) => {
           if (!one) return cell("td", "not run");
           const reach = (one.high - one.low) / 2;
           const words = (value) => inWords(value, reach, byRatio);
-          const made = cell("td", words(one.mean));
+          const made = cell("td", ""), box = document.createElement("div"), numbers = document.createElement("span");
+          box.className = "dots interval";
+          numbers.textContent = words(one.mean);
+          box.append(drawn(one, scale), numbers);
+          made.append(box);
           if (one.low === one.low) {
             const se = document.createElement("span");
             se.className = "se";
             se.textContent = ` ${words(one.low)} to ${words(one.high)}`;
-            made.append(se);
+            numbers.append(se);
             if (one.low > 0 || one.high < 0) made.classList.add((one.mean < 0) === (goal !== "high") ? "agrees" : "differs");
           }
           return made;

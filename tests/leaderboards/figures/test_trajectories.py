@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pandas as pd
+import pytest
 
 from lockstep_bench.leaderboards.figures.trajectories import trajectories
 
@@ -29,8 +30,16 @@ def test_every_methods_line_has_a_point_per_budget():
 
 
 def test_labels_of_equal_scores_do_not_overlap():
-    ordered = sorted(heights(figure(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)))
-    assert all(below - above >= 7 for above, below in pairwise(ordered))
+    for scores in ((1.0,) * 6, (1.0, 1.01, 1.02, 1.03, 9.0, 9.01)):
+        ordered = sorted(heights(figure(*scores)))
+        assert all(below - above >= 8 for above, below in pairwise(ordered))
+
+
+def test_labels_stand_around_their_scores_and_inside_the_figure():
+    alike = heights(figure(5.0, 5.0, 5.0, 5.0, 5.0, 5.0))
+    between = heights(figure(1.0, 3.0, 5.0, 5.0, 7.0, 9.0))
+    assert sum(between[2:4]) == pytest.approx(between[0] + between[5], abs=0.2)
+    assert all(0 < height < 2.8 * 72 for height in (*alike, *between))
 
 
 def test_outlying_score_does_not_compress_the_axis():

@@ -59,6 +59,7 @@ def test_numbers_show_two_digits_of_their_standard_error(value, stderr, shown):
         (0.70149, "nats", nan, "+0.701"),
         (0.1234, "relative", 0.05, "+12.3 %"),
         (0.0, "", nan, "0"),
+        (-0.9999, "relative", 4e4, "−100 %"),
     ],
 )
 def test_differences_show_two_digits_of_their_interval(value, unit, reach, text):

@@ -52,6 +52,12 @@ def test_factor_page_shows_effects_and_combination_scores(crossed):
     assert not any(row.startswith("vifa") for row in shown)  # of the usual combination alone
 
 
+def test_page_opens_with_the_effect_of_each_factor(crossed):
+    words = crossed["factors.html"].words
+    assert "Posterior, against map , by NMLL: no difference is shown." in words
+    assert "Noise, against constant , by NMLL: no difference is shown." in words
+
+
 def test_tooltips_name_whole_factor_combinations(crossed):
     assert 'title="mile · 16-16 · predicted, 2 splits"' in crossed.html["factors.html"]
 

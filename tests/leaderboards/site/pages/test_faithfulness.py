@@ -24,6 +24,9 @@ def test_page_has_the_correlations_and_their_mean(out, tmp_path):
     page = site["faithfulness.html"]
     (row,) = (row for row in page.rows if row.strip().startswith("Covariance, relative distance NMLL"))
     assert row.split()[4:] == ["0.89", "0.41", "to", "1.00", "0.67", "1.00", "1.00"]
+    assert (
+        "Methods that are nearer to the true posterior are better by covariance · NMLL; variation · NMLL" in page.words
+    )
     assert "faithfulness.html" in site["index.html"].links
 
 

@@ -12,6 +12,10 @@ def test_findings_have_headings_to_link_to_and_no_comments():
     assert "rows --" not in html
 
 
+def test_links_in_brackets_name_their_file():
+    assert "(see <code>gaps.md</code>)" in as_html("Here ([gaps](gaps.md#scores)).")
+
+
 def test_only_sites_of_kept_results_have_findings(tmp_path):
     assert has_findings([KEPT])
     assert not has_findings([Path(tmp_path)])

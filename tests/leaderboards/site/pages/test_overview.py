@@ -76,7 +76,7 @@ def test_overview_without_reference_has_no_differences(made):
     rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
     found = made(rows)
     assert found.plot.svg.count('class="field"') == 1
-    assert "difference to" not in found.plot.svg
+    assert "against" not in found.plot.svg
 
 
 def test_overview_states_differing_numbers_of_splits(made):

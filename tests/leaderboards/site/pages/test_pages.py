@@ -316,3 +316,22 @@ def test_quick_preset_is_listed_last(built):
     for page in ("suite-uci.html", "dataset-energy.html", "method-vifa.html"):
         words = site[page].words.lower()
         assert 0 < words.index("preset tuned") < words.index("preset quick")
+
+
+def test_preset_with_most_results_comes_first(built):
+    rows = [{"preset": "tuned", "protocol_hash": "a" * 8, "nmll": 1.0}]
+    rows += [{"preset": "tuned-blocks", "protocol_hash": "b" * 8, "split": split, "nmll": 1.0} for split in (0, 1)]
+    words = built(*rows)["suite-uci.html"].words
+    assert 0 < words.index("Preset tuned-blocks") < words.rindex("Preset tuned")
+
+
+def test_methods_that_were_not_run_everywhere_stand_in_a_folded_table(built):
+    everywhere = ("boston", "energy", "wine", "yacht")
+    ran = {"map": everywhere, "vifa": everywhere, "swag": everywhere, "mile": ("energy",), "linear": ("wine",)}
+    page = built(
+        *({"method": name, "dataset": dataset, "nmll": 1.0} for name, sets in ran.items() for dataset in sets)
+    )["suite-uci.html"]
+    first, folded = page.words.split("1 method without a rank, not run on every split above")
+    assert "linear reference line, not ranked" in first
+    assert "mile" not in first.partition("Mean rank")[2]
+    assert re.search(r"Method energy mile 1\.00", folded)

@@ -125,7 +125,7 @@ def test_unranked_methods_do_not_change_the_columns(said):
         row |= {"coverage_90": 0.95, "tune_seconds": 1.5, "fit_seconds": 0.5} | {"task": "regression"}
     extra = [row | {"dataset": "set-9"} for row in rows if row["method"] == "constant" and row["dataset"] == "set-0"]
     verdict = said(*rows, *extra)
-    assert set(column(verdict, "Coverage error").values()) == {"5.0 (+5.0)"}
+    assert set(column(verdict, "Coverage error, points").values()) == {"5.0 (+5.0)"}
     assert set(column(verdict, "Tuning + fit, s").values()) == {"2.00"}
 
 
@@ -181,7 +181,7 @@ def test_verdict_table_numbers_equal_the_results(said):
     rows[0] |= {"status": "failed", "nmll": None, "rmse": None, "coverage_90": None, "fit_seconds": None}
     verdict = said(*rows)
     assert column(verdict, "RMSE") == {"vifa": "+100 % (over 5)", "map": "0", "swag": "−50.0 %"}
-    assert column(verdict, "Coverage error") == dict.fromkeys(("vifa", "map", "swag"), "6.0 (−1.0)")
+    assert column(verdict, "Coverage error, points") == dict.fromkeys(("vifa", "map", "swag"), "6.0 (−1.0)")
     assert column(verdict, "Tuning + fit, s") == dict.fromkeys(("vifa", "map", "swag"), "2.60")
     assert column(verdict, "Failed") == {"vifa": "1 of 24", "map": "0 of 24", "swag": "0 of 24"}
 
@@ -205,7 +205,7 @@ def in_gaps(levels: dict[str, float], **changes) -> list[dict]:
 
 def test_gap_column_shows_medians_of_gap_splits(said):
     verdict = said(*plain(), *in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}))
-    assert column(verdict, "In gaps") == {"vifa": "+2.00", "map": "0", "swag": "+0.500"}
+    assert column(verdict, "In gaps, nats") == {"vifa": "+2.00", "map": "0", "swag": "+0.500"}
 
 
 def test_gap_column_prefers_block_folds(said):
@@ -213,7 +213,7 @@ def test_gap_column_prefers_block_folds(said):
         {"vifa": 4.0, "map": 3.0, "swag": 3.5}, preset="other", protocol='{"epochs": 7, "fold_kind": "block"}'
     )
     verdict = said(*plain(), *in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}), *blocks)
-    assert column(verdict, "In gaps") == {"vifa": "+1.00", "map": "0", "swag": "+0.500"}
+    assert column(verdict, "In gaps, nats") == {"vifa": "+1.00", "map": "0", "swag": "+0.500"}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_gap_column_prefers_block_folds(said):
 )
 def test_gap_column_needs_matching_data_and_protocol(said, changes):
     gaps = [row | changes for row in in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}) if row["dataset"] == "yacht-gap"]
-    assert "In gaps" not in [column.title for column in said(*plain(), *gaps).columns]
+    assert "In gaps, nats" not in [column.title for column in said(*plain(), *gaps).columns]
 
 
 def test_empty_columns_are_left_out(said):

@@ -118,14 +118,15 @@ def test_predictive_includes_student_t_noise_in_original_units():
     assert predictive.scale.unique().item() == pytest.approx(10 * BETA**-0.5)
 
 
-# They predict distributions of their own, or are Gaussian by construction.
+# They predict distributions of their own, are Gaussian by construction, or find the noise precision in closed form.
 REFUSING = {"linear", "gp", "gp-matern", "vbll", "beta-nll", "evidential", "quantile", "mdn"}
+FAMILIES = {"lines", "laplace_marglik"}
 
 
 @pytest.mark.parametrize("name", methods.names())
 def test_methods_without_student_t_noise_refuse_it(name):
     reason = methods.get(name).excludes(Task("any", StudentTNoise((1.0, 1.0)), MLP(2, (3,))))
-    refuses = name in REFUSING or name.startswith("directuq") or rows()[name].family == "lines"
+    refuses = name in REFUSING or name.startswith("directuq") or rows()[name].family in FAMILIES
     assert reason == ("no student-t likelihood" if refuses else None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from this_process import ThisProcess
 
-from lockstep_bench.bench.console import live_page
+from lockstep_bench.bench.console import display, live_page
 
 PATIENCE_SECONDS = 60
 
@@ -50,7 +50,8 @@ class Store:
 @pytest.fixture
 def console(monkeypatch):
     made = Console(file=io.StringIO(), width=500)
-    monkeypatch.setattr(live_page, "err", made)
+    for module in (live_page, display):
+        monkeypatch.setattr(module, "err", made)
     monkeypatch.setattr(live_page, "SHORTEST_PAUSE_SECONDS", 0)
     monkeypatch.setattr(live_page, "PAUSE", 0)
     return made

@@ -111,7 +111,7 @@ def test_invalid_speed_options_are_refused(arguments, complaint):
     assert complaint in result.stderr
 
 
-def test_large_networks_are_compared_with_sgd_and_papers():
+def test_costs_of_large_networks_are_ratios_to_plain_sgd_beside_published_ones():
     arguments = ["--network", "cnn", "--batch-size", "4", "--methods", "map,mfvi,hmc", "--format", "csv"]
     result = CliRunner().invoke(speed.app, arguments)
     assert result.exit_code == 0, result.output

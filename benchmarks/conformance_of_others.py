@@ -104,7 +104,7 @@ def outcomes(kind: type[Wrapper]) -> Iterator[tuple[str, str, str]]:
 
 
 def word(passed: bool, detail: str) -> str:
-    """Return the outcome of a check as one word."""
+    """Return `failed`, `passed`, or `not applicable` if the detail says that there was nothing to check."""
     if not passed:
         return "failed"
     beginnings = "not applicable", "not checked", "not measured", "not compared", "no:", "the method has no training"

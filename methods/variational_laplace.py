@@ -173,11 +173,13 @@ class VariationalLaplace(Method):
         return VariationalLaplacePosterior(state.params, state.objectives / state.updates)
 
     def diagnostics(self, problem: Problem, posterior: VariationalLaplacePosterior) -> dict[str, Tensor]:
-        """Return the divergence and the approximate ELBO in nats per training example, and the largest relative sigma.
+        """Return divergence and approximate ELBO in nats per training example, and how wide the posterior q is.
 
-        The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It contains the
-        objective's `tempering`, and is for targets in original units. `max_log_sd_ratio` is the largest log (sigma /
-        s). At the optimum, it is at most 0 with the Fisher information, and can be infinite with the Hessian.
+        `kl` is the divergence of q from the prior, and `tempered_kl` is `tempering` times it. `elbo_laplace` is minus
+        the mean of the objective over the last epoch, for targets in original units; it contains `tempering`.
+        `median_sd` is the median standard deviation of a weight. `max_log_sd_ratio` is the largest log (sigma / s),
+        where s is the standard deviation of the prior. At the optimum, it is at most 0 with the Fisher information,
+        and can be infinite with the Hessian.
         """
         mean, log_sd = posterior.params.unbind()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision) / problem.n_train

@@ -41,7 +41,7 @@ def has_few_phases(examined: Examined) -> str:
 def trains_natively(examined: Examined, task: Task) -> str:
     """Train fits side by side as a run does, and report whether they were compiled to native code.
 
-    If so, a fit must equal the same fit trained alone.
+    If so, a fit must equal the same fit trained alone within `TOLERANCE`.
     """
     method = examined.method
     if not method.stackable:

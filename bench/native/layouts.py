@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def scale(self) -> str:
-        """C++ expression of the factor by which all sizes in memory are multiplied."""
+        """C++ expression of the number of replicas in a block, `W` or `1`. Sizes in memory count for one replica."""
         return "W" if self.across else "1"
 
     def type_of(self, dtype: torch.dtype) -> str:

@@ -44,7 +44,7 @@ def literal(value: float, dtype: torch.dtype) -> str:
     return f"splat({kind}({float(value)!r}))"
 
 
-Literal = Callable[[float], str]
+Literal = Callable[[float], str]  # writes a number as a C++ expression of the type of the result
 
 
 def converted(text: str, given: torch.dtype, wanted: torch.dtype) -> str:
@@ -64,7 +64,7 @@ def times(n: Literal, factor: float, value: str) -> str:
 
 
 def plus(n: Literal, start: str, factor: float, value: str) -> str:
-    """Return the expression of a sum, whose second term is a value times a number."""
+    """Return the C++ expression of `start + factor * value`, a single `multiply_add` unless the factor is 1 or -1."""
     if abs(factor) == 1:
         return f"{start} {'+' if factor > 0 else '-'} {value}"
     return f"multiply_add({n(factor)}, {value}, {start})"

@@ -90,7 +90,7 @@ class GaussianNLL(nn.Module):
         self.precision = precision
 
     def forward(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the mean: ()."""
+        """Return the mean of -log N(y; output, 1 / precision) over rows, without constants: ()."""
         return 0.5 * self.precision * (outputs - y).square().mean()
 
 

@@ -67,10 +67,10 @@ def rank(
 ) -> None:
     """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards (--each: of data sets).
 
-    A sentence is followed by six columns: mean rank over data sets, ranks that the results leave open, difference to
-    the reference with its 95 % interval, and verdict. Verdicts: best (all others are worse), could be best (better than
-    some, worse than no method), worse (than another), undecided (neither), failed (no value on some split).
-    docs/statistics.md says how they are found.
+    A sentence is followed by six columns: mean rank over data sets, ranks left open (the 95 % confidence set of the
+    rank), difference to the reference with its 95 % interval, and verdict. Verdicts: best (all others are worse), could
+    be best (better than another, no method is better), worse (than another), undecided (neither), failed (no value on
+    some split). docs/statistics.md says how they are found.
     """
     from lockstep_bench.leaderboards.metrics import MEASURED
     from lockstep_bench.leaderboards.metrics import metric as metric_named

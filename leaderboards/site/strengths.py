@@ -75,7 +75,7 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
         if best:
             where = _named(best, standing.n_datasets)
             sentences.strengths.append(
-                f"Significantly better by {title} than another method, and worse than no method, on {where}."
+                f"Significantly better by {title} than another method, and worse than none, on {where}."
             )
         if worse:
             where = _named(worse, standing.n_datasets)

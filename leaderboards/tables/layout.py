@@ -158,8 +158,9 @@ class LayoutTable(NamedTuple):
             sentences.append(UNTESTED)
         elif self.n_rivals > 1:
             sentences.append(
-                f"{best}: every other method is significantly worse; {could_be}: worse than no method, and better than "
-                "at least one (corrected resampled t tests of all pairs, 5 % level for all data sets together)"
+                f"{best}: every other method is significantly worse; {could_be}: no method is significantly better, "
+                "and at least one is worse (corrected resampled t tests of all pairs, 5 % level for all data sets "
+                "together)"
             )
         if self.fewer:
             sentences.append("Methods with fewer splits are compared on these, with all that were run on them")

@@ -20,7 +20,7 @@ def references(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All posteriors.")] = False,
     remake: Annotated[
-        bool, typer.Option("--remake", help="Sample with HMC and NUTS, and write the checkout's draws and agreement.")
+        bool, typer.Option("--remake", help="Sample with HMC and NUTS; write the draws of HMC and how far both agree.")
     ] = False,
     archive: Annotated[
         Path | None,
@@ -28,9 +28,10 @@ def references(
     ] = None,
     data_dir: Annotated[Path | None, typer.Option("--data-dir", parser=folder, help="Where the data lie.")] = None,
 ) -> None:
-    """List the posteriors of networks; for those named, verify the kept draws or sample them.
+    """List the reference posteriors of networks, with the agreement of HMC and NUTS on each.
 
-    Draws that the checkout lacks are sampled by HMC and cached.
+    For those named, print R-hat and the number of effective draws: of the checkout's draws if checksum and definition
+    are right, else of draws in the cache, which HMC samples if there are none.
     """
     from lockstep_bench.bench.reference import croissant, kept
     from lockstep_bench.datasets.references.networks import definitions

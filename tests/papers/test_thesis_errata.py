@@ -17,7 +17,7 @@ def positive_definite(dim: int, seed: int) -> np.ndarray:
     return factor @ factor.T + np.eye(dim)
 
 
-def test_printed_line_5_never_updates_the_mean():
+def test_line_5_of_the_algorithms_as_printed_never_moves_the_mean():
     # mean_t - mean_t-1 = (mean_t - mean_t-1) / t has only the solution mean_t = mean_t-1, for t > 1.
     vectors = 3 + np.random.default_rng(0).standard_normal((50, 2))
     printed, corrected = np.zeros(2), np.zeros(2)

@@ -110,9 +110,9 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
         + f". The best, or could be the best: {', '.join(open_places) or 'no method for certain'}.",
         " ".join(
             [
-                f"Mean rank by {lead.title} over the data sets (1 is best), with the ranks that the results leave "
-                "open, at 95 % for all methods together. Coloured: the best, or could be the best (significantly "
-                f"better than another method, and worse than no method).{changes}",
+                f"Mean rank by {lead.title} over the data sets (1 is best), with its confidence set (95 % for all "
+                "methods together). Coloured: the best, or could be the best (significantly better than another "
+                f"method, while no method is significantly better).{changes}",
                 *ranking.notes,
             ]
         ),

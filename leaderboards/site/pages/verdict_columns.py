@@ -60,10 +60,7 @@ def _rank(standings: Standings) -> VerdictColumn:
     texts = {
         row.method: f"{number(row.mean_rank, 1)} ({row.rank_low} to {row.rank_high})" for row in standings.families.rows
     }
-    meaning = (
-        "Mean rank over data sets among these families, with the ranks that the results leave open (95 % for all "
-        "methods together)."
-    )
+    meaning = "Mean rank over data sets among these families, with its confidence set (95 % for all methods together)."
     return VerdictColumn(f"{title} rank", meaning, texts)
 
 

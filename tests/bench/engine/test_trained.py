@@ -39,7 +39,7 @@ def test_fits_record_how_they_were_trained(options, expected):
     assert execution(**options) == expected
 
 
-def test_long_stacks_are_trained_natively():
+def test_stacks_of_many_updates_are_trained_natively():
     try:
         compiler()
     except NoCompiler as reason:

@@ -249,7 +249,7 @@ class NegativeVariance(MAP):
 
 
 class NegativeVarianceOfSomeFits(MAP):
-    """Fails for the fits with fewer rows, the second and the third of the three that are checked."""
+    """Fails for the fit with fewer rows, the second of the three that are checked."""
 
     likelihoods = ("gaussian",)
 

@@ -64,7 +64,10 @@ class Examined:
         method: the method to check.
         candidates: tasks on which to check it, unless it excludes them.
         device: torch's name of the device that its fits are trained on.
+        trained_natively: whether fits on one of the tasks were trained natively and compared.
     """
+
+    trained_natively = False
 
     def __init__(self, method: Method, candidates: Sequence[Task], device: str = "cpu"):
         self.method, self.candidates, self.device = method, candidates, device

@@ -32,6 +32,8 @@ N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)
 TRAIN_ROWS, TEST_ROWS = np.arange(30), np.arange(30, 40)
 N_SAMPLES, UPDATES, BATCH_SIZE = 7, 24, 5
 SEEDS = (11, 12, 13)
+# Of the fits of a stack. The third has the rows of the first and another seed; the second has a row less.
+ROWS = (TRAIN_ROWS, np.roll(TRAIN_ROWS, 1)[1:], TRAIN_ROWS)
 STEP = 2.0**-20  # of regression targets, so that to standardise a power of two times as large ones gives the same bits
 
 LIKELIHOODS: dict[str, Likelihood] = {
@@ -62,7 +64,10 @@ class Examined:
         method: the method to check.
         candidates: tasks on which to check it, unless it excludes them.
         device: torch's name of the device that its fits are trained on.
+        trained_natively: whether fits on one of the tasks were trained natively and compared.
     """
+
+    trained_natively = False
 
     def __init__(self, method: Method, candidates: Sequence[Task], device: str = "cpu"):
         self.method, self.candidates, self.device = method, candidates, device
@@ -80,7 +85,7 @@ class Examined:
         return "`seed`" if isinstance(self.method, FullBatchMethod) else "`noise`"
 
     def _stacked_fits(self, task: Task) -> StackedFits:
-        """Return three fits, trained as a stack, that differ in rows, order of minibatches and noise."""
+        """Return three fits, trained as a stack, that differ in order of minibatches and noise, the second in rows."""
         return self.train(task, range(len(SEEDS)), stacked=self.method.stackable)
 
     def _single_fit(self, task: Task, number: int) -> Predictive:
@@ -94,7 +99,6 @@ class Examined:
         numbers: Sequence[int],
         *,
         stacked: bool,
-        seeds: Sequence[int] = SEEDS,
         data: Data | None = None,
     ) -> StackedFits:
         """Train fits of the method in float64 and return them.
@@ -103,11 +107,10 @@ class Examined:
             task: the task to train on.
             numbers: numbers of the fits, from which their training rows and seeds follow.
             stacked: False trains one fit after the other, without `vmap`.
-            seeds: seed of each fit, by its number.
             data: the data to train on; by default those of `data_of`.
         """
         hparams = middle_of(self.method.search_space(task))
-        fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
+        fits = [Fit(ROWS[number], hparams, SEEDS[number]) for number in numbers]
         schedule = self.schedule(UPDATES)
         data = data or self.data_of(task)
         return train_stacked(self.method, task, data, fits, schedule, stacked=stacked, dtype=torch.float64)
@@ -145,22 +148,20 @@ class Examined:
 def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined], str]:
     """Turn a check on one task into a check on all tasks of a method; for use as a decorator.
 
-    The result of the new check gives the detail for each task, or once if it is the same for all tasks.
+    The result of the new check gives each detail once, with the tasks that it is about.
     """
 
     @wraps(rule)
     def on_all(examined: Examined) -> str:
-        details = {}
+        tasks_of: dict[str, list[str]] = {}  # detail -> the tasks
         for task in examined.tasks:
             try:
-                details[task.name] = rule(examined, task)
+                tasks_of.setdefault(rule(examined, task), []).append(task.name)
             except Violation as violation:
                 raise Violation(f"on the task {task.name!r}: {violation}") from None
             except Exception as error:
                 raise Violation(f"on the task {task.name!r}: {explained(error, examined.method)}") from error
-        if len(set(details.values())) == 1:
-            return f"{next(iter(details.values()))} ({', '.join(details)})"
-        return "; ".join(f"{name}: {detail}" for name, detail in details.items())
+        return "; ".join(f"{detail} ({', '.join(names)})" for detail, names in tasks_of.items())
 
     return on_all
 

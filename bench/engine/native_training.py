@@ -55,18 +55,36 @@ def native_training(
     )
     if not fits or schedule.plan.n_updates < MIN_UPDATES:
         return None
-    found: dict[Hashable, UpdateLoops] = {}
-    for phase in phases:
-        loops = _loops(stack, schedule, state, noise.length, phase)
-        if isinstance(loops, str):
-            note_obstacle(model.method.name, loops)
-            return None
-        found[phase] = loops
+    loops = translated(stack, schedule, state, noise.length, phases)
+    if isinstance(loops, str):
+        note_obstacle(model.method.name, loops)
+        return None
     try:
-        return NativeTraining(stack, state, noise, found)
+        return NativeTraining(stack, state, noise, loops)
     except NoCompiler as reason:
         note_obstacle(model.method.name, str(reason))
         return None
+
+
+def translated(
+    stack: Stack, schedule: Schedule, state: Any, noise_length: int, phases: Sequence[Hashable]
+) -> dict[Hashable, UpdateLoops] | str:
+    """Return the loops of each phase, not compiled yet, or the reason why an update cannot be translated to C++.
+
+    Args:
+        stack: the R replicas to train.
+        schedule: schedule of the fits.
+        state: state before the first update.
+        noise_length: T, number of random numbers of an update.
+        phases: all values of `Method.phase` that occur.
+    """
+    found: dict[Hashable, UpdateLoops] = {}
+    for phase in phases:
+        loops = _loops(stack, schedule, state, noise_length, phase)
+        if isinstance(loops, str):
+            return loops
+        found[phase] = loops
+    return found
 
 
 @contextmanager

@@ -36,7 +36,7 @@ PRODUCTS = 2e9  # most products of a weight and a number in the difference; larg
 MIN_UPDATES, MAX_UPDATES = 128, 4096
 SHORT_UPDATES = 128
 ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
-OBSERVED_UPDATES = 100  # of the training whose updates are timed one by one
+OBSERVED_UPDATES = 40  # of the training whose updates are timed one by one
 
 # Of compiled loops, which are compared with those of other libraries: about how long one measurement takes, and what an
 # update is taken to cost.

@@ -128,7 +128,7 @@ class UpdateLoops:
         """
         if across not in self._compiled:
             try:
-                self._compiled[across] = self._compile(Layout(across, lanes()))
+                self._compiled[across] = self._compile(across)
             except NoCompiler as reason:  # to try again may take minutes
                 self._compiled[across] = reason
         found = self._compiled[across]
@@ -136,10 +136,15 @@ class UpdateLoops:
             raise found
         return found
 
-    def _compile(self, layout: Layout) -> Loop:
+    def source(self, across: bool) -> str:
+        """Return the C++ source of the loop for one of the two layouts."""
         streams = self._index, self._noise, self._count
-        source = source_of(self._program, self._fixed, self._state, self._origins, *streams, layout)
-        return Loop(compiled(source), tuple(map(tuple, chains(self._origins))), layout, self._index.fixed)
+        layout = Layout(across, lanes())
+        return source_of(self._program, self._fixed, self._state, self._origins, *streams, layout)
+
+    def _compile(self, across: bool) -> Loop:
+        library, layout = compiled(self.source(across)), Layout(across, lanes())
+        return Loop(library, tuple(map(tuple, chains(self._origins))), layout, self._index.fixed)
 
 
 class Replicas:

@@ -249,7 +249,7 @@ class NegativeVariance(MAP):
 
 
 class NegativeVarianceOfSomeFits(MAP):
-    """Fails for the fits with fewer rows, the second and the third of the three that are checked."""
+    """Fails for the fit with fewer rows, the second of the three that are checked."""
 
     likelihoods = ("gaussian",)
 
@@ -416,6 +416,31 @@ def test_update_counter_is_not_blamed_on_native_loops():
     assert "bench.native" not in complaint
 
 
+def test_one_task_is_compiled_and_others_are_translated():
+    (finding,) = findings(MAP(), rules=["trains natively"]).values()
+    assert finding.detail == (
+        "yes: updates are compiled to loops, and a fit equals the same fit alone (regression); updates can be "
+        "translated to loops too (heteroscedastic, student-t, binary, 3 classes)"
+    )
+
+
+class SortsForClasses(MAP):
+    """Has an operator without translation in its updates for classification."""
+
+    def update(self, problem, state, batch, noise, step):
+        state, diagnostics = super().update(problem, state, batch, noise, step)
+        if problem.likelihood.kind == "bernoulli":
+            state = state._replace(weights=state.weights + 0 * state.weights.sort().values)
+        return state, diagnostics
+
+
+def test_untranslatable_operator_of_one_task_is_named():
+    (finding,) = findings(SortsForClasses(), rules=["trains natively"], tasks=TASKS[2:4]).values()
+    assert finding.passed
+    assert "a fit equals the same fit alone (student-t); no: " in finding.detail
+    assert re.search(r"no: .*sort.* Captured graphs are replayed, several times slower \(binary\)", finding.detail)
+
+
 class CachesAConstant(MAP):
     def finish(self, problem, state):
         self.log_2pi = getattr(self, "log_2pi", 1.8378770664093453)
@@ -486,6 +511,12 @@ class IgnoresItsSeed(FullBatch):
     deterministic = False
 
 
+class PredictsInfinity(FullBatch):
+    def predict(self, problem, posterior, x, noise, n_samples):
+        normals = super().predict(problem, posterior, x, noise, n_samples)
+        return normals._replace(mean=normals.mean + torch.inf)
+
+
 class KeepsAFunction(FullBatch):
     def fit(self, problem, x, y, seed):
         return lambda: y.std()
@@ -508,6 +539,7 @@ def test_full_batch_method_passes_every_check():
     [
         (UsesItsSeed(), "deterministic", "declares `deterministic = True`, and two seeds gave two results"),
         (IgnoresItsSeed(), "deterministic", "from `seed`, or declare `deterministic = True`"),
+        (PredictsInfinity(), "finite over its search spaces", "predictions are not finite"),
         (KeepsAFunction(), "posterior can be saved", "`torch.save` cannot store the posterior: Can't pickle"),
         (QuantilesCross(), "predictive is a density", "`values` of Quantiles must increase strictly"),
     ],

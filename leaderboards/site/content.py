@@ -184,12 +184,12 @@ class Site:
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods by one metric, for each data set; computed at the first call.
 
-        How many further results would decide a comparison is computed only for leading metrics (`LEADS`).
+        How many further results would decide a difference to the reference is computed only for leading metrics.
         """
         key = suite, preset, name
         if key not in self._rankings:
             runs = self.runs(suite, preset)
-            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS)
+            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:

@@ -145,8 +145,8 @@ def settle(disputes: Sequence[Dispute], cells: pd.DataFrame) -> list[Settled]:
     settled = []
     places = cells.groupby(NAMED, observed=True).indices if len(cells) else {}
     for dispute in disputes:
-        rows = [places.get(tuple(getattr(reading, name) for name in NAMED), []) for reading in dispute.readings]
-        values = tuple(value_of(*pair) for pair in zip(dispute.readings, map(cells.iloc.__getitem__, rows), strict=True))
+        named = {reading: tuple(getattr(reading, name) for name in NAMED) for reading in dispute.readings}
+        values = tuple(value_of(reading, cells.iloc[places.get(names, [])]) for reading, names in named.items())
         if all(value.n for value in values):
             verdict, chosen = verdict_on(dispute.printed.estimate, values)
             settled.append(Settled(dispute, values, verdict, dispute.readings[chosen].label if chosen else ""))

@@ -148,10 +148,14 @@ class Site:
         return self.cells[present].sort_values(["split", "seed"], kind="stable")
 
     @cached_property
-    def row_digests(self) -> dict[str, bytes]:
-        """Digests of the rows of each data set, 8 bytes for each row."""
+    def row_digests(self) -> dict[str, dict[str, bytes]]:
+        """Digests of the rows of each data set and of each method, 8 bytes for each row."""
         digests = pd.util.hash_pandas_object(self.cells, index=False).to_numpy()
-        return {str(name): digests[places].tobytes() for name, places in self.cells.groupby("dataset").indices.items()}
+        places = {column: self.cells.groupby(column).indices for column in ("dataset", "method")}
+        return {
+            column: {str(name): digests[rows].tobytes() for name, rows in by_name.items()}
+            for column, by_name in places.items()
+        }
 
     @cached_property
     def _detailed_of(self) -> Parts:

@@ -82,9 +82,7 @@ class Runs:
             return self
         parts = (part[..., kept] for part in (self.places, self.codes, self.finished, self.flagged))
         places, codes, finished, flagged = parts
-        return replace(
-            self, places=places, codes=codes, finished=finished, flagged=flagged, _representatives={}
-        )
+        return replace(self, places=places, codes=codes, finished=finished, flagged=flagged, _representatives={})
 
     def frame(self, columns: Collection[str]) -> pd.DataFrame:
         """Return some columns of the runs' rows."""

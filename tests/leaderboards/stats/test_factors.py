@@ -192,7 +192,9 @@ def test_factor_intervals_cover_true_effects_at_95_percent(cells):
         drawn = table._replace(observed=pd.DataFrame(scores, table.observed.index, table.observed.columns))
         for factor, effect in truth.items():
             boards = effects(drawn, factor, pairs[factor]).comparable(pairs[factor][0])
-            row = next(row for row in over_datasets(boards, Asked(power=False)).rows if row.difference == row.difference)
+            row = next(
+                row for row in over_datasets(boards, Asked(power=False)).rows if row.difference == row.difference
+            )
             covered[factor] += row.low <= effect <= row.high
     assert all(abs(count / repeats - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / repeats) for count in covered.values()), (
         covered

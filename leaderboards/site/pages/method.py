@@ -97,9 +97,10 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
         for name in (lead, RUNTIME):
             found = site.standings(suite, preset, name)
             standing, places = found.by_method.get(method), found.places.get(method)
+            shown = standing and standing._replace(n_best=0, wins=0.0)  # which the page does not show
             others = len(found.by_method), len(found.families.rows), found.tested, found.reference
             compared = [(name in found.table.methods, digests.get(name)) for name in (method, found.reference)]
-            of_metrics.append((standing, places, others, compared))
+            of_metrics.append((shown, places, others, compared))
         rows = json.dumps(site.measured_of[suite, preset, method])
         headline = sorted({name for made in boards for name in made.headline})
         parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))

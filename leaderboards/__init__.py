@@ -52,7 +52,8 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
 
 def prepare() -> None:
     """Import the libraries that `build` needs, so that a later call of `build` is a second faster."""
-    import scipy.optimize  # noqa: F401
+    import matplotlib.figure  # noqa: F401
+    import scipy.special  # noqa: F401
 
     from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
 

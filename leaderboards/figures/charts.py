@@ -1,11 +1,10 @@
 """Figures over all data sets of a suite: ranks, quality against runtime, interval coverage."""
 
-import matplotlib as mpl
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from lockstep_bench.leaderboards.figures.axis import Axis, field, names
 from lockstep_bench.leaderboards.figures.forest import LINE, LONGEST_LABEL, ForestColumn, ForestEstimate, forest
@@ -13,6 +12,10 @@ from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WI
 from lockstep_bench.leaderboards.stats import Ranking
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.leaderboards.wording.formats import shortened, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LONGEST = 28  # characters of a name
 SHAPES = {  # mark of each nominal coverage in percent, centred on its position
@@ -43,9 +46,11 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
         low_is_good: whether low quality values are good.
         key: prefix for the ids of HTML elements, unique within a page.
     """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     front = pareto_front(points, low_is_good)
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: "Figure") -> None:
         axes = figure.add_axes((0.1, 0.14, 0.87, 0.83), facecolor="none")
         axes.scatter(points["cost"], points["quality"], color=OURS, s=24, linewidth=0, alpha=0.8)
         best = points.loc[front]
@@ -55,15 +60,15 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
         axes.set_ylim(low, high)
         axes.set_xlim(points["cost"].min() / 1.15, points["cost"].max() * 1.6)  # room for names
         _name(axes, points, front)
-        axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
         dress(axes)
 
     return Markup(svg(draw, (WIDTH, 4.2), key))
 
 
-def _name(axes: Axes, points: pd.DataFrame, front: list[str]) -> None:
+def _name(axes: "Axes", points: pd.DataFrame, front: list[str]) -> None:
     """Write names beside the points, those of the front first; names that would overlap others are left out."""
     figure, (low, high) = axes.figure, axes.get_ylim()
     taken: list[tuple[float, float, float]] = []  # left end, right end and height of each name, in points

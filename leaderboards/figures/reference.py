@@ -1,16 +1,18 @@
 """Figures that compare with a reference posterior: weight contours, principal axes, function bands, distance curves."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from lockstep_bench.leaderboards.figures.panels import PanelScale, panels
 from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 from lockstep_bench.leaderboards.wording.formats import visible
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REACH = 4.0  # standard deviations of the reference that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
@@ -62,6 +64,7 @@ def densest(draws: np.ndarray, scale: PanelScale) -> list[np.ndarray]:
     The density is a kernel estimate from the draws (N, 2). The region of mass m is where the density exceeds the (1 -
     m) quantile of its values at the draws (Hyndman 1996).
     """
+    from matplotlib.figure import Figure
     from scipy.stats import gaussian_kde
 
     density = gaussian_kde(draws.T)
@@ -75,6 +78,8 @@ def densest(draws: np.ndarray, scale: PanelScale) -> list[np.ndarray]:
 
 def _round_places(low: float, high: float) -> list[float]:
     """Return two or three round numbers between the ends."""
+    from matplotlib.ticker import MaxNLocator
+
     return [place for place in MaxNLocator(3).tick_values(low, high) if low <= place <= high]
 
 
@@ -150,8 +155,9 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
     `runs` has the columns method, n_samples and the metric.
     """
     import seaborn as sns  # takes a second to import
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: "Figure") -> None:
         axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")
         for (colour, style), (method, curve) in zip(LINES, runs.groupby("method", sort=False), strict=False):
             sns.lineplot(

@@ -1,14 +1,17 @@
-"""Matplotlib figures as inline SVG in the colours of the page."""
+"""Matplotlib figures as inline SVG in the colours of the page.
+
+Matplotlib is imported where a figure is drawn, because most sites have none that needs it.
+"""
 
 import io
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Matplotlib needs concrete colours. Each of these is replaced by a colour of the page, in light or dark mode.
 INK, MUTED, RULE, OURS, THEIRS = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -28,7 +31,7 @@ PRESENTATION = {
 PLACES = {"d", "x", "y", "width", "height", "transform"}  # lengths in points, rounded to hundredths
 
 
-def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> str:
+def svg(draw: "Callable[[Figure], None]", size: tuple[float, float], key: str) -> str:
     """Return a Matplotlib figure as SVG, ready to be put inline into a page.
 
     Args:
@@ -36,6 +39,10 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> 
         size: width and height in inches.
         key: prefix for the ids of HTML elements, unique within a page.
     """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(
         {
             **mpl.rcParamsDefault,
@@ -52,7 +59,7 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> 
     return _for_page(drawn.getvalue(), key)
 
 
-def dress(axes: Axes) -> None:
+def dress(axes: "Axes") -> None:
     """Give axes a faint grid and labels in the colours of the page, and remove the frame."""
     axes.tick_params("both", length=0, labelcolor=MUTED, labelsize=7)
     for axis in (axes.xaxis, axes.yaxis):

@@ -1,15 +1,16 @@
 """Figures of a score against computing time: a line for each method through its results under rising time budgets."""
 
-import matplotlib as mpl
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from scipy.optimize import isotonic_regression
 
 from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, dress, svg
 from lockstep_bench.leaderboards.wording.formats import shortened, visible
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SIZE = (3.5, 2.8)  # inches
 LONGEST = 15  # characters of a name
@@ -28,8 +29,11 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
         label: title of the vertical axis.
         key: prefix for the ids of HTML elements, unique within a page.
     """
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.transforms import Affine2D
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: "Figure") -> None:
         axes = figure.add_axes((0.14, 0.16, 0.56, 0.74), facecolor="none")
         ends = []
         for method, line in points.groupby("method", sort=False):
@@ -41,13 +45,13 @@ def trajectories(points: pd.DataFrame, methods: list[str], title: str, label: st
         axes.set(xscale="log", xlabel="seconds of tuning and training", ylabel=label)
         axes.set_title(visible(title), color=INK, fontsize=8.5, loc="left")
         axes.set_ylim(*_window(points["score"].to_numpy()))
-        axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 3)))
-        axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
         dress(axes)
         ends = sorted(ends, key=lambda end: end[1])
         scale = 72 / figure.dpi
-        in_points = mpl.transforms.Affine2D().scale(1 / 72) + figure.dpi_scale_trans
+        in_points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
         points_at = [axes.transData.transform((x, np.clip(y, *axes.get_ylim()))) * scale for x, y, *_ in ends]
         (_, foot), (right, head) = (axes.transAxes.transform(corner) * scale for corner in ((0, 0), (1, 1)))
         heights = _apart(np.array([height for _, height in points_at]), foot, head)
@@ -68,6 +72,8 @@ def _apart(heights: np.ndarray, foot: float, head: float) -> np.ndarray:
 
     They lie between `foot` and `head` if there is room.
     """
+    from scipy.optimize import isotonic_regression
+
     steps = GAP * np.arange(len(heights))
     fitted = isotonic_regression(heights - steps).x
     return np.clip(fitted, foot, max(head - steps[-1], foot)) + steps

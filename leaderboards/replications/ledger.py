@@ -29,6 +29,7 @@ from lockstep_bench.leaderboards.replications.judgement import AGREES, UNDECIDED
 REPRODUCED, EXPLAINED, NOT_REPRODUCED = "reproduced", "explained", "not reproduced"
 NEARER = 5.0
 SPREADS = ("stderr", "sd", "")
+NAMED = ["suite", "dataset", "method"]  # names that a reading gives in full
 STATISTICS = ("mean", "median", "min", "sd", "stderr", "sum")
 
 
@@ -142,8 +143,10 @@ def settle(disputes: Sequence[Dispute], cells: pd.DataFrame) -> list[Settled]:
         cells: result rows, columns of `shared.schema.CELLS`.
     """
     settled = []
+    places = cells.groupby(NAMED, observed=True).indices if len(cells) else {}
     for dispute in disputes:
-        values = tuple(value_of(reading, cells) for reading in dispute.readings)
+        named = {reading: tuple(getattr(reading, name) for name in NAMED) for reading in dispute.readings}
+        values = tuple(value_of(reading, cells.iloc[places.get(names, [])]) for reading, names in named.items())
         if all(value.n for value in values):
             verdict, chosen = verdict_on(dispute.printed.estimate, values)
             settled.append(Settled(dispute, values, verdict, dispute.readings[chosen].label if chosen else ""))

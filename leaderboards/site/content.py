@@ -148,10 +148,14 @@ class Site:
         return self.cells[present].sort_values(["split", "seed"], kind="stable")
 
     @cached_property
-    def row_digests(self) -> dict[str, bytes]:
-        """Digests of the rows of each data set, 8 bytes for each row."""
+    def row_digests(self) -> dict[str, dict[str, bytes]]:
+        """Digests of the rows of each data set and of each method, 8 bytes for each row."""
         digests = pd.util.hash_pandas_object(self.cells, index=False).to_numpy()
-        return {str(name): digests[places].tobytes() for name, places in self.cells.groupby("dataset").indices.items()}
+        places = {column: self.cells.groupby(column).indices for column in ("dataset", "method")}
+        return {
+            column: {str(name): digests[rows].tobytes() for name, rows in by_name.items()}
+            for column, by_name in places.items()
+        }
 
     @cached_property
     def _detailed_of(self) -> Parts:
@@ -184,12 +188,12 @@ class Site:
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods by one metric, for each data set; computed at the first call.
 
-        How many further results would decide a comparison is computed only for leading metrics (`LEADS`).
+        How many further results would decide a difference to the reference is computed only for leading metrics.
         """
         key = suite, preset, name
         if key not in self._rankings:
             runs = self.runs(suite, preset)
-            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS)
+            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:

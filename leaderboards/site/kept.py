@@ -1,8 +1,8 @@
 """Rows of rankings and digests of pages that a build keeps for the next one of the same site, in the user's cache.
 
 - The rows of all rankings, by the digest of the results that they are computed from (`stats.remembered`).
-- For each data set, the digest of everything that its pages are made of, and the SHA-256 of these pages. A page that
-  still has these bytes stays as it is.
+- For each data set and each method, the digest of everything that its pages are made of, and the SHA-256 of these
+  pages. A page that still has these bytes stays as it is.
 
 Both count only for the code and libraries that made them. A folder that somebody handed over cannot bring its own,
 damaged files are ignored, and both files may be deleted at any time. The environment variable BENCH_ROWS_CACHE names

@@ -107,12 +107,15 @@ def standings_of(runs: Runs, metric: str, rankings: Mapping[str, Ranking]) -> St
 
 
 def _variants(runs: Runs, table: Paired, families: Ranking) -> list[Ranked]:
-    """Return rows of the other methods that were run on all splits on which one method of each family is compared."""
+    """Return rows of the other methods that were run on all splits on which one method of each family is compared.
+
+    Pages show the differences of these rows to the reference, so that nothing is tested over data sets.
+    """
     names = [row.method for row in families.rows]
     tried = table.tried[table.tried.index.isin(families.datasets, level="dataset")]
     shared = tried[tried[names].all(axis=1)]
     others = [str(method) for method in shared if method not in names and shared[method].all()] if names else []
     if not others:
         return []
-    everyone = rank_runs(runs, table.metric, methods=[*names, *others], datasets=families.datasets)
+    everyone = rank_runs(runs, table.metric, methods=[*names, *others], datasets=families.datasets, tests=False)
     return [row for row in everyone.rows if row.method in others]

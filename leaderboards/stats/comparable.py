@@ -11,7 +11,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.stats.balanced import MOST_LISTED, balanced
 from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
 from lockstep_bench.leaderboards.stats.extents import extents
-from lockstep_bench.leaderboards.stats.families import VALIDATED, family_of, representatives
+from lockstep_bench.leaderboards.stats.families import family_of
 from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.schemes import SPLIT, flagged_in_words, splits_of
@@ -31,15 +31,29 @@ class ComparisonOptions(TypedDict, total=False):
         families: whether only one variant of each method is ranked (`stats.families`), if `methods` is empty; true by
             default.
         reference: method that differences refer to; `REFERENCE` by default.
-        power: whether to compute the probability that a method is the best, and how many further results would decide;
-            true by default. This takes most of the computing time.
+        tests: whether methods are tested against each other; true by default. Without tests, all ranks are possible, no
+            verdict is decided, and `odds` are not computed.
+        power: whether to compute how many further results would decide; true by default. Without it, `odds` are not
+            computed.
+        odds: whether to compute the probability that a method is the best, and how many further results would decide
+            its rank; true by default. Tests and odds take most of the computing time.
     """
 
     methods: Collection[str]
     datasets: Collection[str]
     families: bool
     reference: str
+    tests: bool
     power: bool
+    odds: bool
+
+
+class Asked(NamedTuple):
+    """What a ranking computes besides mean ranks and differences; `ComparisonOptions` explains the fields."""
+
+    tests: bool = True
+    power: bool = True
+    odds: bool = True
 
 
 class ComparisonRequest(NamedTuple):
@@ -52,7 +66,7 @@ class ComparisonRequest(NamedTuple):
         methods: methods that the request names; empty if it names none.
         reference: method that differences refer to.
         notes: sentences on splits that are not ranked, and on whether one variant represents each method.
-        power: see `ComparisonOptions`.
+        asked: what to compute.
     """
 
     runs: Runs
@@ -61,7 +75,7 @@ class ComparisonRequest(NamedTuple):
     methods: Collection[str]
     reference: str
     notes: list[str]
-    power: bool
+    asked: Asked
 
 
 def request(
@@ -72,7 +86,7 @@ def request(
     datasets: Collection[str] = (),
     families: bool = True,
     reference: str = REFERENCE,
-    power: bool = True,
+    **asked: bool,
 ) -> ComparisonRequest:
     """Return the request for a ranking, with its results; `ComparisonOptions` explains the arguments."""
     if datasets:
@@ -80,13 +94,13 @@ def request(
     notes = [flagged_in_words(runs.frame(SPLIT))] if runs.flagged.any() else []
     ranked = list(methods) or [name for name in runs.table(metric).methods if name not in UNRANKED]
     if families and not methods:
-        chosen = representatives(runs.chosen(methods=ranked).frame(VALIDATED), reference)
+        chosen = runs.representatives(ranked, reference)
         if len(chosen) < len(ranked):
             n_variants = counted(len(ranked), "variant")
             notes += [f"One method of each family, by validation score; {n_variants} were run."]
         ranked = list(chosen.values())
     runs = runs.chosen(methods=[*ranked, reference])
-    return ComparisonRequest(runs, ranked, metric, methods, reference, notes, power)
+    return ComparisonRequest(runs, ranked, metric, methods, reference, notes, Asked(**asked))
 
 
 class SplitScores(NamedTuple):

@@ -142,9 +142,16 @@ def detectable_errors(df: float, alpha: float) -> float:
 
 
 def errors_beyond(df: float, critical: float) -> float:
-    """Return the result of `detectable_errors` for a test that is given by its critical value, which is above 0."""
+    """Return the result of `detectable_errors` for a test that is given by its critical value, which is above 0.
+
+    It is found by bisection, which is faster than the import of `scipy.optimize`.
+    """
     bounds = critical * _spreads(df)
-    return float(scipy.optimize.brentq(lambda d: scipy.special.ndtr(d - bounds).mean() - POWER, 0, 2 * bounds.max()))
+    low, high = 0.0, 2 * float(bounds.max())
+    for _ in range(52):  # bits of a float
+        middle = (low + high) / 2
+        low, high = (low, middle) if scipy.special.ndtr(middle - bounds).mean() >= POWER else (middle, high)
+    return high
 
 
 def _detected(errors: float, df: float, alpha: float) -> bool:

@@ -7,6 +7,7 @@ points, for one split of each method: FOLDER/predictions/SUITE/DATASET.parquet, 
 
 import hashlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -48,11 +49,13 @@ def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
     """Return each method's predictions as `first_splits` does, together with the result that they belong to."""
     beside = any_of("predictions", cells)
     places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False, name=None)
-    published = {place: read_published(published_path(Path(place[0]), *place[1:])) for place in places}
+    ordered = in_split_order(cells)
+    wanted = set(map(key_of, ordered))
+    published = {place: read_published(published_path(Path(place[0]), *place[1:]), wanted) for place in places}
     if not beside and not any(published.values()):
         return {}
     by_method: dict[str, tuple[CellId, Predictions]] = {}
-    for cell in in_split_order(cells):
+    for cell in ordered:
         if cell.method in by_method:
             continue
         found = read(cell.path("predictions")) if beside else None
@@ -63,8 +66,8 @@ def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
     return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
 
 
-def read_published(path: Path) -> dict[Key, Predictions]:
-    """Return the predictions in a published file, by the key of their result; none if it cannot be read."""
+def read_published(path: Path, wanted: Collection[Key]) -> dict[Key, Predictions]:
+    """Return the `wanted` predictions in a published file, by the key of their result; none if it cannot be read."""
     if not os.path.isfile(path):
         return {}
     try:
@@ -74,6 +77,7 @@ def read_published(path: Path) -> dict[Key, Predictions]:
         return {
             tuple(key): restored(points.take(pa.array(places)))
             for key, places in keys.groupby(KEY.names).indices.items()
+            if tuple(key) in wanted
         }
     except (OSError, Damaged, KeyError, ValueError, TypeError, pa.ArrowException):
         return {}

@@ -98,7 +98,7 @@ def learning_curves(
         of_size = [f"{name}-n{size}" for name in sets]
         asked = request(runs, metric, methods=names, datasets=of_size, reference=reference, power=False)
         boards_at[size] = comparable(asked)
-        rankings[size] = over_datasets(boards_at[size], power=False)
+        rankings[size] = over_datasets(boards_at[size], asked.asked)
         notes += [note for note in rankings[size].notes if note not in notes]
     ordered = [_in_order(losses_over_datasets(boards_at[size]), list(boards_at[size].by_dataset)) for size in sizes]
     points = []

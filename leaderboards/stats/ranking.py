@@ -24,6 +24,7 @@ from lockstep_bench.leaderboards.metrics import badness, loss
 from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
 from lockstep_bench.leaderboards.stats.best_probability import best_probabilities
 from lockstep_bench.leaderboards.stats.comparable import (
+    Asked,
     Comparable,
     ComparisonOptions,
     ComparisonRequest,
@@ -39,6 +40,8 @@ from lockstep_bench.leaderboards.stats.remembered import remembered
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 from lockstep_bench.leaderboards.stats.verdicts import OPEN, rank_sets, verdicts
+
+ALL = Asked()
 
 
 class Ranked(NamedTuple):
@@ -149,12 +152,12 @@ def rank_runs(runs: Runs, metric: str, **options: Unpack[ComparisonOptions]) -> 
         alone = requested._replace(runs=requested.runs.chosen(datasets=[dataset]))
         ranking = _on_each(alone)[dataset]
         return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
-    return over_datasets(boards, requested.power)
+    return over_datasets(boards, requested.asked)
 
 
-def over_datasets(boards: Comparable, power: bool = True) -> Ranking:
+def over_datasets(boards: Comparable, asked: Asked = ALL) -> Ranking:
     """Return the ranking of methods over data sets, from results in which every method was run on every split."""
-    rows = _over_datasets(boards, power) if boards.by_dataset and boards.methods else []
+    rows = remembered(_over_datasets, boards, asked) if boards.by_dataset and boards.methods else []
     n_datasets = len(boards.by_dataset)
     if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
@@ -186,9 +189,9 @@ def _on_each(requested: ComparisonRequest) -> dict[str, Ranking]:
     most, fewer = ([boards for boards in all_boards if boards.fewer == fewer] for fewer in (False, True))
     rankings = {
         next(iter(boards.by_dataset)): _ranking(boards, rows)
-        for boards, rows in zip(most, _on_datasets(most, requested.power), strict=True)
+        for boards, rows in zip(most, _on_datasets(most, requested.asked), strict=True)
     }
-    for boards, rows in zip(fewer, _on_datasets(fewer, requested.power), strict=True):
+    for boards, rows in zip(fewer, _on_datasets(fewer, requested.asked), strict=True):
         (dataset,) = boards.by_dataset
         ranking = rankings[dataset]
         notes = list(dict.fromkeys([*ranking.notes, *boards.notes]))
@@ -205,10 +208,10 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method, [])
 
 
-def on_each_dataset(boards: Comparable, power: bool = True) -> dict[str, Ranking]:
+def on_each_dataset(boards: Comparable, asked: Asked = ALL) -> dict[str, Ranking]:
     """Return a separate ranking for each data set, from results in which every method was run on every split."""
     parts = [boards._replace(by_dataset={name: board}, notes=[]) for name, board in boards.by_dataset.items()]
-    rows = _on_datasets(parts, power)
+    rows = _on_datasets(parts, asked)
     return {next(iter(part.by_dataset)): _ranking(part, of_part) for part, of_part in zip(parts, rows, strict=True)}
 
 
@@ -220,53 +223,55 @@ class _Places(NamedTuple):
         worse: booleans (M, M), the row's method is significantly worse than the column's.
         probability: probability of being the best (M,).
         detectable: `Ranked.verdict_detectable` (M,).
-        needed: function of two method indices: the number of data sets or splits that would distinguish the two.
+        needed: function of two method indices: the number of data sets or splits that would distinguish the two; None
+            if it is not asked for.
     """
 
     losses: np.ndarray
     worse: np.ndarray
     probability: np.ndarray
     detectable: np.ndarray
-    needed: Callable[[int, int], float]
+    needed: Callable[[int, int], float] | None = None
 
 
-def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
-    return remembered(_compared_over_datasets, boards, power)
-
-
-def _compared_over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
+def _over_datasets(boards: Comparable, asked: Asked) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
-    compared = sign_flips.compare(losses_over_datasets(boards))
     typical = np.column_stack([_typical_differences(board, boards) for board in parts])
     differences = [corrected_mean(of_method[~np.isnan(of_method)]) for of_method in typical]
     unknown = np.full(len(boards.methods), nan)
-    detectable = compared.detectable() if power else unknown
+    if not asked.tests:
+        untested = np.zeros((len(unknown), len(unknown)), bool)
+        return _rows(boards, parts, _Places(losses, untested, unknown, unknown), differences, asked.power)
+    compared = sign_flips.compare(losses_over_datasets(boards))
+    detectable = compared.detectable() if asked.power else unknown
     if compared_by_ratio(boards.metric):
         detectable = np.expm1(detectable)
-    probability = best_probabilities(losses) if power else unknown
-    places = _Places(losses, compared.worse, probability, detectable, compared.needed)
-    return _rows(boards, parts, places, differences, power)
+    odds = asked.power and asked.odds
+    probability = best_probabilities(losses) if odds else unknown
+    places = _Places(losses, compared.worse, probability, detectable, compared.needed if odds else None)
+    return _rows(boards, parts, places, differences, asked.power)
 
 
-def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
+def _on_datasets(all_boards: Sequence[Comparable], asked: Asked) -> list[list[Ranked]]:
     """Return the rows of each item, which has a single data set."""
-    return [remembered(_compared_on_dataset, boards, power) for boards in all_boards]
+    return [remembered(_on_dataset, boards, asked) for boards in all_boards]
 
 
-def _compared_on_dataset(boards: Comparable, power: bool) -> list[Ranked]:
+def _on_dataset(boards: Comparable, asked: Asked) -> list[Ranked]:
     (board,) = boards.by_dataset.values()
     losses = losses_over_splits(board, boards)
     pairs = corrected_pairs.all_pairs(losses, board.ratio, boards.tested)
     unknown = np.full(len(boards.methods), nan)
+    odds = asked.power and asked.odds
     places = _Places(
         _means(board, boards)[None],
         pairs.worse,
-        best_probabilities(losses, board.ratio) if power else unknown,
-        pairs.detectable() if power else unknown,
-        pairs.needed,
+        best_probabilities(losses, board.ratio) if odds else unknown,
+        pairs.detectable() if asked.power else unknown,
+        pairs.needed if odds else None,
     )
-    return _rows(boards, [board], places, _differences(board, boards), power)
+    return _rows(boards, [board], places, _differences(board, boards), asked.power)
 
 
 def _rows(
@@ -306,7 +311,7 @@ def _rows(
                 needed=difference.needed() if power else nan,
                 floor=_size(difference.floor(), boards),
                 verdict_detectable=float(places.detectable[m]),
-                verdict_needed=nan if settled or rival is None or not power else places.needed(m, rival),
+                verdict_needed=nan if settled or rival is None or not places.needed else places.needed(m, rival),
             )
         )
     return rows

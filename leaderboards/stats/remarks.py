@@ -54,14 +54,13 @@ def remarks(
     if splits.empty:
         return {}
     improving, earlier = _improving(cells), _earlier(cells)
+    of_cells = {key: [IMPROVING] * (key in improving) + [EARLIER] * (key in earlier) for key in improving | earlier}
     no_better = _no_better(splits)
     said = {}
     for key in numbers:
-        words = [NO_BETTER] if key in no_better else []
-        if key[-1] in METRICS and key[:-1] in improving:
-            words.append(IMPROVING)
-        if key[-1] in METRICS and key[:-1] in earlier:
-            words.append(EARLIER)
+        words = of_cells.get(key[:-1], []) if key[-1] in METRICS else []
+        if key in no_better:
+            words = [NO_BETTER, *words]
         if words:
             said[key] = "; ".join(words)
     return said
@@ -130,10 +129,13 @@ def _of_other_code(cells: pd.DataFrame) -> pd.Series:
     known = cells.loc[cells["code_identity"].notna(), [*KEY[:-1], "code_identity", "finished_at"]]
     if known.empty:
         return pd.Series(False, cells.index)
-    parts = known.sort_values("finished_at", kind="stable")["code_identity"].str.partition("-")
+    identities = known.sort_values("finished_at", kind="stable")["code_identity"]
     board = [known[name] for name in BOARD]
-    other = parts[0] != parts[0].groupby(board).transform("last")
-    other |= parts[2] != parts[2].groupby([*board, known["method"]]).transform("last")
+    other = pd.Series(False, known.index)
+    for part, keys in ((0, board), (2, [*board, known["method"]])):
+        number = identities.map({text: text.partition("-")[part] for text in identities.unique()}).factorize()[0]
+        numbers = pd.Series(number, identities.index)
+        other |= numbers != numbers.groupby(keys, observed=True).transform("last")
     if "rechecked" in cells:
         other &= cells["rechecked"].isna()
     return other.reindex(cells.index, fill_value=False)
@@ -141,7 +143,7 @@ def _of_other_code(cells: pd.DataFrame) -> pd.Series:
 
 def _improving(cells: pd.DataFrame) -> set[tuple[str, ...]]:
     finished = cells[(cells["status"] == "ok") & cells["diagnostics"].notna()]
-    said = finished["diagnostics"].map(_still_improving)
+    said = finished["diagnostics"].map({text: _still_improving(text) for text in finished["diagnostics"].unique()})
     groups = said.dropna().astype(float).groupby([finished[key] for key in KEY[:-1]]).mean()
     return set(groups.index[groups > 0.5])
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from lockstep_bench.leaderboards.stats.comparable import Comparable
+from lockstep_bench.leaderboards.stats.comparable import Asked, Comparable
 
 Row = TypeVar("Row")
 IN_USE: ContextVar[tuple[Mapping[str, list[Any]], dict[str, list[Any]]] | None] = ContextVar(
@@ -31,19 +31,19 @@ def remembering(known: Mapping[str, list[Any]]) -> Iterator[dict[str, list[Any]]
         IN_USE.reset(token)
 
 
-def remembered(compute: Callable[[Comparable, bool], list[Row]], boards: Comparable, power: bool) -> list[Row]:
+def remembered(compute: Callable[[Comparable, Asked], list[Row]], boards: Comparable, asked: Asked) -> list[Row]:
     """Return the rows that `compute` returns for its arguments, computed only if they are not known.
 
     Args:
         compute: a function that depends on nothing else than its arguments without their notes.
         boards: the results to compare.
-        power: see `ComparisonOptions`.
+        asked: what to compute.
     """
     in_use = IN_USE.get()
     if in_use is None:
-        return compute(boards, power)
+        return compute(boards, asked)
     known, used = in_use
-    key = f"{compute.__name__} {power} {boards.digest()}"
+    key = f"{compute.__name__} {tuple(asked)} {boards.digest()}"
     if key not in used:
-        used[key] = known[key] if key in known else compute(boards, power)
+        used[key] = known[key] if key in known else compute(boards, asked)
     return used[key]

@@ -3,7 +3,7 @@
 Names are replaced by numbers once for all metrics, as a site asks for hundreds of these tables.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.metrics import OPTIONAL
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.dependence import ratio_of
+from lockstep_bench.leaderboards.stats.families import VALIDATED, representatives
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.schemes import flagged_rows
 
@@ -42,6 +43,7 @@ class Runs:
     finished: np.ndarray
     flagged: np.ndarray
     _indices: dict[bytes, pd.MultiIndex] = field(default_factory=dict, repr=False)
+    _representatives: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, cells: pd.DataFrame, suite: str, preset: str) -> "Runs":
@@ -80,11 +82,18 @@ class Runs:
             return self
         parts = (part[..., kept] for part in (self.places, self.codes, self.finished, self.flagged))
         places, codes, finished, flagged = parts
-        return replace(self, places=places, codes=codes, finished=finished, flagged=flagged)
+        return replace(self, places=places, codes=codes, finished=finished, flagged=flagged, _representatives={})
 
     def frame(self, columns: Collection[str]) -> pd.DataFrame:
         """Return some columns of the runs' rows."""
         return self.cells[list(columns)].iloc[self.places]
+
+    def representatives(self, methods: Sequence[str], keep: str) -> dict[str, str]:
+        """Return the variant that represents each family among some methods (`families.representatives`)."""
+        key = keep, *methods
+        if key not in self._representatives:
+            self._representatives[key] = representatives(self.chosen(methods=methods).frame(VALIDATED), keep)
+        return self._representatives[key]
 
     def ratios(self) -> dict[str, float]:
         """Return n_test / n_train of the splits of each data set (`dependence.ratio_of`)."""

@@ -10,7 +10,7 @@ SPELLED_OUT = ("Cc", "Cf", "Co", "Cs")  # Unicode categories: control, format, p
 def visible(text: object) -> str:
     r"""Return the text with invisible characters (control, direction, lone surrogates) spelled out, as in \u202e."""
     text = str(text)
-    if text.isprintable():  # nearly always, and fast
+    if text.isprintable() or text.replace("\n", "").isprintable():  # nearly always, and fast
         return text
     return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in SPELLED_OUT and c != "\n" else c for c in text)
 

@@ -7,8 +7,9 @@ import base64
 import errno
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -173,16 +174,28 @@ def _pages(
         yield from templates.further(page, name, [part for section in context["sections"] for part in section.parts])
     for name in site.datasets:
         key = dataset.depends_on(site, name, shared) if kept else ""
-        if unchanged := kept.unchanged(key) if kept else []:
-            yield from ((page, None) for page in unchanged)
-            continue
-        pages = dict(_of_dataset(site, name, templates))
-        if kept and key:
-            kept.add(key, pages)
-        yield from pages.items()
+        yield from _unless_kept(kept, key, partial(_of_dataset, site, name, templates))
     for name in site.methods:
-        yield templates.made(addresses.method_page(name), "method.html", method.context(site, name))
+        key = method.depends_on(site, name, shared) if kept else ""
+        yield from _unless_kept(kept, key, partial(_of_method, site, name, templates))
     yield from _single_pages(site, templates)
+
+
+def _unless_kept(
+    kept: Kept | None, key: str, make: Callable[[], Iterator[tuple[str, str]]]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the pages that `make` returns, or their names alone if they were made from what has the digest `key`."""
+    if unchanged := kept.unchanged(key) if kept else []:
+        yield from ((page, None) for page in unchanged)
+        return
+    pages = dict(make())
+    if kept and key:
+        kept.add(key, pages)
+    yield from pages.items()
+
+
+def _of_method(site: Site, name: str, templates: _Templates) -> Iterator[tuple[str, str]]:
+    yield templates.made(addresses.method_page(name), "method.html", method.context(site, name))
 
 
 def _of_dataset(site: Site, name: str, templates: _Templates) -> Iterator[tuple[str, str]]:

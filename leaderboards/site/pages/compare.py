@@ -7,6 +7,7 @@ data sets the paired t over the differences on them.
 
 import json
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,11 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
         table = site.standings(suite, preset, name).table
         by_method: dict[str, dict[str, list[float | None]]] = {}
         for dataset, part in table.observed.groupby(level="dataset"):
-            for method in part.columns[table.tried.loc[part.index].all()]:
+            everywhere = table.tried.loc[part.index].to_numpy().all(axis=0)
+            columns = part.to_numpy()[:, everywhere].T.tolist()
+            for method, numbers in zip(part.columns[everywhere], columns, strict=True):
                 if method not in UNRANKED:
-                    numbers = part[method].to_numpy()
-                    rounded = [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in numbers]
+                    rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
                     by_method.setdefault(str(method), {})[str(dataset)] = rounded
         shown = metric(name)
         yield name, {"title": shown.title, "goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}

@@ -147,7 +147,7 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
         shared,
         facts(dataset),
         splits_of(dataset),
-        site.row_digests[dataset],
+        site.row_digests["dataset"][dataset],
         [
             (key, made.sentence, site.original(key[0], key[2]), site.changes(key[0], key[2]))
             for key, made in boards.items()

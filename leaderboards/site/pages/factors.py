@@ -8,6 +8,7 @@ import numpy as np
 
 from lockstep_bench.leaderboards.metrics import Metric, metric
 from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.stats.comparable import Asked
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
 from lockstep_bench.leaderboards.stats.factors import (
     BASE,
@@ -28,6 +29,7 @@ from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, j
 METRICS = ("nmll", "crps", "rmse")
 MOST_LISTED = 8
 USUAL = BASE["network"], BASE["noise"]
+BRIEFLY = Asked(power=False)
 FEWEST_COMBINATIONS = 2  # of network and noise, on a data set that has a table
 
 
@@ -193,9 +195,9 @@ def _line(found: Effects, factor: str, pair: Sequence[str], datasets: Sequence[s
     within = " · ".join(found.within[0]) if len(found.within) == 1 else counted(len(found.within), "combination")
     hint = ", ".join(combination_of(factor, level, names) for names in found.within)
     boards = found.comparable(reference)
-    by_dataset = on_each_dataset(boards, power=False)
+    by_dataset = on_each_dataset(boards, BRIEFLY)
     rows = [_row(by_dataset[name], found.names[level]) if name in by_dataset else None for name in datasets]
-    overall = _row(over_datasets(boards, power=False), found.names[level]) if len(by_dataset) > 1 else None
+    overall = _row(over_datasets(boards, BRIEFLY), found.names[level]) if len(by_dataset) > 1 else None
     return EffectLine(level, within, hint, main, overall, rows)
 
 

@@ -1,6 +1,8 @@
 """The page of one method: its description, and its results on every data set."""
 
 import json
+import os
+from collections.abc import Mapping
 from math import isnan
 from statistics import median
 from typing import Any, NamedTuple
@@ -15,8 +17,9 @@ from lockstep_bench.leaderboards.figures.sparks import Panel, grid
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import cell_details
 from lockstep_bench.leaderboards.site.content import Key, Site
+from lockstep_bench.leaderboards.site.kept import digest_of
 from lockstep_bench.leaderboards.site.pages.compare import rivals
-from lockstep_bench.leaderboards.site.pages.suite import leading
+from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.site.strengths import RUNTIME, Measured, measured
 from lockstep_bench.leaderboards.site.studies import Tuning, training, tuning
@@ -60,13 +63,8 @@ def context(site: Site, method: str) -> dict[str, Any]:
     """Return the variables of the template `method.html`."""
     card = site.card(method)
     rows_of = site.rows_of_method(method)
-    pairs = sorted(
-        {(suite, preset) for suite, _, preset in rows_of},
-        key=lambda pair: (site.suites.index(pair[0]), *site.preset_order(*pair)),
-    )
-    sections = [section(site, method, *pair, rows_of) for pair in pairs]
+    sections = [section(site, method, *pair, rows_of) for pair in pairs_of(site, method)]
     titles = {name: shown.title for part in sections for name, shown in part.columns.items()}
-    others = [other for other in site.methods if other != method]
     return {
         "method": method,
         "about": card,
@@ -76,8 +74,49 @@ def context(site: Site, method: str) -> dict[str, Any]:
         "metric_options": list(titles.items()),
         "failures": [failure for failure in site.failures if failure.method == method],
         "rivals": rivals(site, method),
-        "relatives": [other for other in others if card.family and site.card(other).family == card.family],
+        "relatives": relatives(site, method),
     }
+
+
+def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
+    """Return a digest of everything that the page of a method is made of, besides the code; "" if it is not known.
+
+    Args:
+        site: all results.
+        method: name of the method.
+        shared: variables that the templates of all pages get.
+    """
+    tables = [folder / table for folder in site.results.folders for table in ("studies", "training")]
+    if any(map(os.path.isdir, tables)):
+        return ""  # files of single cells, of which the page has curves
+    parts, digests = [], site.row_digests["method"]
+    for suite, preset in pairs_of(site, method):
+        boards = boards_of(site, suite, preset)
+        lead, coverage = leading(boards), site.coverage.get((suite, preset, method), pd.Series(dtype=float))
+        of_metrics = []
+        for name in (lead, RUNTIME):
+            found = site.standings(suite, preset, name)
+            standing, places = found.by_method.get(method), found.places.get(method)
+            shown = standing and standing._replace(n_best=0, wins=0.0)  # which the page does not show
+            others = len(found.by_method), len(found.families.rows), found.tested, found.reference
+            compared = [(name in found.table.methods, digests.get(name)) for name in (method, found.reference)]
+            of_metrics.append((shown, places, others, compared))
+        rows = json.dumps(site.measured_of[suite, preset, method])
+        headline = sorted({name for made in boards for name in made.headline})
+        parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))
+    return digest_of(shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], parts)
+
+
+def pairs_of(site: Site, method: str) -> list[tuple[str, str]]:
+    """Return the pairs (suite, preset) with results of a method, in the order of its page."""
+    pairs = [(suite, preset) for suite, preset, name in site.measured_of if name == method]
+    return sorted(pairs, key=lambda pair: (site.suites.index(pair[0]), *site.preset_order(*pair)))
+
+
+def relatives(site: Site, method: str) -> list[str]:
+    """Return the other methods of a method's family."""
+    family = site.card(method).family
+    return [other for other in site.methods if other != method and family and site.card(other).family == family]
 
 
 def section(

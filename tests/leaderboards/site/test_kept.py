@@ -7,7 +7,7 @@ import pytest
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.site import kept
 
-ENERGY, WINE = "dataset-energy.html", "dataset-wine.html"
+ENERGY, WINE, MAP, VIFA = "dataset-energy.html", "dataset-wine.html", "method-map.html", "method-vifa.html"
 
 
 class Built:
@@ -51,11 +51,12 @@ def changed(name, run):
     return {
         "rows added": [*run, *(row | {"split": 8} for row in run if row["split"] == 7 and "dataset" not in row)],
         "rows replaced": [row | {"nmll": 2.0} if row["split"] == 1 else row for row in run],
+        "wine replaced": [row | {"nmll": 2.0} if row.get("dataset") == "wine" else row for row in run],
         "a method removed": [row for row in run if row.get("method") != "map"],
     }[name]
 
 
-@pytest.mark.parametrize("change", ["rows added", "rows replaced", "a method removed"])
+@pytest.mark.parametrize("change", ["rows added", "rows replaced", "wine replaced", "a method removed"])
 def test_build_after_a_change_equals_a_full_build(built, change):
     rows = changed(change, built.rows)
     assert built.build(rows) == built.afresh(rows)
@@ -68,6 +69,15 @@ def test_only_pages_of_changed_data_sets_are_written(built):
     after = built.inodes()
     assert after[WINE] == before[WINE]
     assert after[ENERGY] != before[ENERGY]
+
+
+def test_only_pages_of_changed_methods_are_written(built):
+    built.build(built.rows)
+    before = built.inodes()
+    built.build(changed("wine replaced", built.rows))  # which only vifa was run on
+    after = built.inodes()
+    assert after[MAP] == before[MAP]
+    assert after[VIFA] != before[VIFA]
 
 
 def test_other_code_makes_every_page_anew(built, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import t
 
 from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.leaderboards.stats.comparable import Asked
 from lockstep_bench.leaderboards.stats.factors import NETWORKS, Combination, Crossed, crossed, designs, effects
 from lockstep_bench.leaderboards.stats.ranking import on_each_dataset, over_datasets
 from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
@@ -191,7 +192,9 @@ def test_factor_intervals_cover_true_effects_at_95_percent(cells):
         drawn = table._replace(observed=pd.DataFrame(scores, table.observed.index, table.observed.columns))
         for factor, effect in truth.items():
             boards = effects(drawn, factor, pairs[factor]).comparable(pairs[factor][0])
-            row = next(row for row in over_datasets(boards, power=False).rows if row.difference == row.difference)
+            row = next(
+                row for row in over_datasets(boards, Asked(power=False)).rows if row.difference == row.difference
+            )
             covered[factor] += row.low <= effect <= row.high
     assert all(abs(count / repeats - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / repeats) for count in covered.values()), (
         covered

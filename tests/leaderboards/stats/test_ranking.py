@@ -89,6 +89,22 @@ def test_skipping_power_analysis_keeps_the_verdicts(cells, n_datasets):
     assert all(np.isnan(row.p_best) for row in brief.rows)
 
 
+@pytest.mark.parametrize("n_datasets", [1, 6])
+def test_skipping_odds_keeps_all_other_numbers(cells, n_datasets):
+    rows = cells(*rows_of(board({"swag": 1.0, "mfvi": 2.0, "map": 2.01, "vifa": 3.0}, n_datasets, 6)))
+    whole, brief = (rank(rows, "uci", "paper", "nmll", odds=odds) for odds in (True, False))
+    unknown = {"p_best": nan, "verdict_needed": nan}
+    assert [str(row._replace(**unknown)) for row in whole.rows] == list(map(str, brief.rows))
+
+
+def test_skipping_tests_keeps_ranks_and_differences(cells):
+    rows = cells(*rows_of(board({"swag": 1.0, "mfvi": 2.0, "map": 2.01, "vifa": 3.0}, 6, 6)))
+    whole, untested = (rank(rows, "uci", "paper", "nmll", tests=tests).rows for tests in (True, False))
+    of_tests = {"rank_low": 1, "rank_high": 4, "verdict": "undecided"}
+    unknown = dict.fromkeys(("p_best", "verdict_detectable", "verdict_needed"), nan)
+    assert [str(row._replace(**of_tests, **unknown)) for row in whole] == list(map(str, untested))
+
+
 def test_single_split_leaves_every_method_undecided(cells):
     ranking = rank(cells(*rows_of({"d": {"map": [1.0], "swag": [2.0]}})), "uci", "paper", "nmll")
     assert [row.verdict for row in ranking.rows] == ["undecided", "undecided"]

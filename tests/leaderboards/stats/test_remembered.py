@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lockstep_bench.leaderboards.stats.comparable import Comparable, SplitScores
+from lockstep_bench.leaderboards.stats.comparable import Asked, Comparable, SplitScores
 from lockstep_bench.leaderboards.stats.remembered import remembered, remembering
 
 BOARD = SplitScores(np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([1.0, 3.0]), 0.1, False)
@@ -13,17 +13,17 @@ BOARDS = Comparable({"energy": BOARD}, ["map", "vifa"], "nmll", "low", "map", []
 def test_known_rows_are_not_computed_again():
     calls = []
 
-    def compute(boards, power):
+    def compute(boards, asked):
         calls.append(boards.digest())
         return [len(calls)]
 
     with remembering({}) as used:
-        assert [remembered(compute, BOARDS, True) for _ in range(2)] == [[1], [1]]
+        assert [remembered(compute, BOARDS, Asked()) for _ in range(2)] == [[1], [1]]
     with remembering(used) as again:
-        assert remembered(compute, BOARDS._replace(notes=["a note"]), True) == [1]
-        assert remembered(compute, BOARDS, False) == [2]
+        assert remembered(compute, BOARDS._replace(notes=["a note"]), Asked()) == [1]
+        assert remembered(compute, BOARDS, Asked(tests=False)) == [2]
     assert len(again) == 2
-    assert remembered(compute, BOARDS, True) == [3]  # outside, everything is computed
+    assert remembered(compute, BOARDS, Asked()) == [3]  # outside, everything is computed
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,14 @@ class Metric(NamedTuple):
     goal: str | float | None
     meaning: str = ""
 
+    @property
+    def phrase(self) -> str:
+        """The title inside a sentence: "accuracy" for "Accuracy". Abbreviations and names keep their capital."""
+        first = self.title.split(" ")[0].rstrip(",")
+        return self.title[0].lower() + self.title[1:] if first[1:].islower() and first not in NAMES else self.title
+
+
+NAMES = ("Brier",)
 
 OOD_TITLES = {
     f"ood_{name}{suffix}": f"OOD {title}" + suffix.replace("_", ", ", 1).replace("_", " ")

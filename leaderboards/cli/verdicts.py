@@ -127,7 +127,7 @@ def _print(
     elif wide or power:
         text = rankings.as_wide_text(found, said, power)
     else:
-        text = rankings.as_text(found, said, metric_named(metric).title)
+        text = rankings.as_text(found, said, metric_named(metric).phrase)
     typer.echo(text.removesuffix("\n"))
     for note in dict.fromkeys(notes):
         typer.echo(note, err=True)

@@ -32,6 +32,24 @@ def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataF
     return pd.concat([known, total.rename("total_seconds")], axis=1)
 
 
+def seconds_as_run(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of tuning and of the final fit of each cell as its run measured them, other load included.
+
+    A cell has its share of the seconds of its job, so that sums over cells count no second twice.
+
+    Args:
+        cells: rows of `Leaderboard.cells`.
+        rows: `Leaderboard.rows`, which `cells` come from.
+
+    Returns:
+        Columns `tune_seconds` (0 where nothing was tuned) and `fit_seconds`, with the index of `cells`. Both are null
+        for cells without a final fit.
+    """
+    names, cell = ["tune_seconds", "fit_seconds"], [*PROTOCOL, "split", "seed", "finished_at"]
+    found = cells[cell].merge(rows[[*cell, *names]].drop_duplicates(cell), "left", cell)[names].set_axis(cells.index)
+    return found.assign(tune_seconds=found["tune_seconds"].fillna(0.0).where(found["fit_seconds"].notna()))
+
+
 def about_times(summary: pd.DataFrame) -> str:
     """Return a sentence on how the times in a summary of results were measured, and which methods have none."""
     timed = set(summary.loc[summary["metric"].isin(TIMES) & (summary["n"] > 0), "method"])

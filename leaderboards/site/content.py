@@ -17,6 +17,7 @@ from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_train
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
 from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.leaderboards.data.times import seconds_as_run
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
@@ -165,6 +166,11 @@ class Site:
     def _places_of_methods(self) -> dict[str, np.ndarray]:
         indices = self._detailed.groupby("method").indices
         return {str(method): np.asarray(places) for method, places in indices.items()}
+
+    @cached_property
+    def seconds_as_run(self) -> pd.DataFrame:
+        """Seconds of tuning and final fit of each row of `cells`, as measured beside other work (`times`)."""
+        return seconds_as_run(self.results.cells, self.results.rows)
 
     @cached_property
     def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:

@@ -36,7 +36,7 @@ def measured(
         covered: coverage of the method's 90 % intervals, by data set; may be empty.
         statuses: statuses of the method's cells.
     """
-    standings, title = by_metric[lead], metric(lead).title
+    standings, title = by_metric[lead], metric(lead).phrase
     sentences = Measured([], [], [])
     if method in standings.by_method:
         _rank(sentences, method, standings, title)

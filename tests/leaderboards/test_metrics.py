@@ -71,3 +71,18 @@ def test_metric_titles_are_unique():
     assert metric("ood_fpr95_mutual_information").title == "OOD FPR95, mutual information"
     assert metric("near_ood_aupr_in").title == "Near OOD AUPR-in"
     assert len({metric(name).title for name in MEASURED}) == len(MEASURED)
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("accuracy", "accuracy"),
+        ("rel_cov", "covariance, relative distance"),
+        ("total_seconds", "tuning + fit, s"),
+        ("nmll", "NMLL"),
+        ("ood_auroc", "OOD AUROC"),
+        ("brier", "Brier"),
+    ],
+)
+def test_titles_in_sentences_keep_only_the_capitals_of_names(name, phrase):
+    assert metric(name).phrase == phrase

@@ -54,7 +54,7 @@ def reference_beaten(site: Site, suite: str, preset: str, names: Sequence[str]) 
         ranking = site.standings(suite, preset, name).families
         reference = ranking.reference or reference
         beaten += [
-            metric(name).title for row in ranking.rows if row.method == ranking.reference and row.verdict == "worse"
+            metric(name).phrase for row in ranking.rows if row.method == ranking.reference and row.verdict == "worse"
         ]
     return f"At least one method beats `{visible(reference)}` significantly in {joined(beaten)}." if beaten else ""
 
@@ -73,7 +73,7 @@ def _sentence(rows: Mapping[str, Sequence[Ranked]], where: str, of: str) -> str:
     """Return one sentence for each different answer, with the metrics that give it; "" without a ranking."""
     by_answer: dict[str, list[str]] = {}
     for name, ranked in rows.items():
-        by_answer.setdefault(answer(ranked), []).append(metric(name).title)
+        by_answer.setdefault(answer(ranked), []).append(metric(name).phrase)
     said = [f"By {joined(titles)}: {words}." for words, titles in by_answer.items()]
     if not said:
         return ""

@@ -73,7 +73,7 @@ def context(site: Site) -> dict[str, Any]:
 
 
 def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each metric with its title, direction, unit, and the values by method and data set (null for a failure)."""
+    """Yield each metric with its titles, direction, unit, and the values by method and data set (null: a failure)."""
     for name in ANSWERED:
         if not measured(site, suite, preset, name):
             continue
@@ -87,7 +87,8 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
                     rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
                     by_method.setdefault(str(method), {})[str(dataset)] = rounded
         shown = metric(name)
-        yield name, {"title": shown.title, "goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}
+        words = {"title": shown.title, "phrase": shown.phrase}
+        yield name, words | {"goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}
 
 
 def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:

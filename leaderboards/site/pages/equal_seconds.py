@@ -73,7 +73,7 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
         _plot(rows, methods, str(dataset), metric(name).title, f"{key}set{place}")
         for place, (dataset, rows) in enumerate(points.groupby("dataset"))
     ]
-    said = [*_leaders(columns, metric(name).title), *against_reference(last.families.rows, last)]
+    said = [*_leaders(columns, metric(name).phrase), *against_reference(last.families.rows, last)]
     return SeriesSection(series, metric(name), last.reference, methods, columns, spent, said, overall, plots)
 
 

@@ -149,7 +149,7 @@ def answers(part: MetricPart) -> list[str]:
         found = [*better, *worse, *([rest] if n_open else [])]
         if rows:
             said.append(
-                f"{table.factor.capitalize()}, against `{visible(table.reference)}`, by {part.metric.title}: "
+                f"{table.factor.capitalize()}, against `{visible(table.reference)}`, by {part.metric.phrase}: "
                 f"{joined(found)}."
             )
     return said

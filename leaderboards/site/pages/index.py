@@ -55,7 +55,7 @@ def context(site: Site) -> dict[str, Any]:
         "overview": overview(site),
         "tally": tally(site.replications),
         "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
-        "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
+        "datasets": {suite: [(name, dataset_page.facts(name)) for name in names] for suite, names in new_sets(site)},
         "methods": site.methods,
         "families": families_of(site, site.methods),
         "failures": site.failures,
@@ -74,7 +74,7 @@ def suite_card(site: Site, suite: str) -> SuiteCard:
     for preset in site.presets(suite):
         lead = leading(boards_of(site, suite, preset))
         standings = site.standings(suite, preset, lead)
-        presets.append(PresetCard(preset, site.changes(suite, preset), words[preset], metric(lead).title, standings))
+        presets.append(PresetCard(preset, site.changes(suite, preset), words[preset], metric(lead).phrase, standings))
     return SuiteCard(
         suite,
         cells["method"].nunique(),
@@ -83,6 +83,13 @@ def suite_card(site: Site, suite: str) -> SuiteCard:
     )
 
 
-def _suites_of_datasets(site: Site) -> list[tuple[str, list[str]]]:
-    pairs = site.cells[["dataset", "suite"]].drop_duplicates()
-    return [(str(name), sorted(part["suite"])) for name, part in pairs.groupby("dataset")]
+def new_sets(site: Site) -> list[tuple[str, list[str]]]:
+    """Return each suite with those of its data sets that no suite before it has, in alphabetical order."""
+    pairs = {(str(suite), str(name)) for suite, name in site.cells[["suite", "dataset"]].itertuples(index=False)}
+    left, found = set(site.datasets), []
+    for suite in site.suites:
+        names = sorted(name for name in left if (suite, name) in pairs)
+        left -= set(names)
+        if names:
+            found.append((suite, names))
+    return found

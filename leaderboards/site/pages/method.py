@@ -17,6 +17,7 @@ from lockstep_bench.leaderboards.figures.sparks import Panel, grid
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import cell_details
 from lockstep_bench.leaderboards.site.content import Key, Site
+from lockstep_bench.leaderboards.site.costs import Cost, cost
 from lockstep_bench.leaderboards.site.kept import digest_of
 from lockstep_bench.leaderboards.site.pages.compare import rivals
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
@@ -41,6 +42,7 @@ class MethodSection(NamedTuple):
         rows: the method's row of each data set's board, by data set.
         hparams: for each hyper-parameter, tuples (data set, chosen values, search range, importance).
         measured: sentences on strengths and weaknesses.
+        cost: seconds of tuning and final fit; None if no cell has a time.
         plot: figure of the differences to the reference method, by data set; None if there are none.
         tuning_curves: figure of the best objective so far against the number of trials; None without studies.
         training_curves: a figure for each diagnostic that the method records during training.
@@ -53,6 +55,7 @@ class MethodSection(NamedTuple):
     rows: list[tuple[str, BoardRow]]
     hparams: dict[str, list[tuple[str, str, str, str]]]
     measured: Measured
+    cost: Cost | None
     plot: Plot | None
     tuning_curves: Plot | None
     training_curves: list[Plot]
@@ -145,6 +148,7 @@ def section(
             site.coverage.get((suite, preset, method), pd.Series(dtype=float)),
             [row["status"] for cell_rows in cells.values() for row in cell_rows],
         ),
+        cost(site, suite, preset, method),
         differences(site, suite, preset, method, by_metric[lead]),
         curves(studies),
         training_curves(cells),

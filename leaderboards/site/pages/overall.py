@@ -42,7 +42,7 @@ def figures(
         leads: whether this is the leading metric, for which runtime and coverage are drawn too.
         key: prefix for the ids of HTML elements, unique within a page.
     """
-    title = metric(standings.table.metric).title
+    title = metric(standings.table.metric).phrase
     if len(standings.by_method) < FEWEST_METHODS:
         return [], ["There is only one method, so there are no figures that compare methods."] if leads else []
     plots: list[Plot] = []
@@ -104,7 +104,7 @@ def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: st
     )
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
-        f"{title} against runtime. No other method is both faster and better than: "
+        f"{metric(standings.table.metric).title} against runtime. No other method is both faster and better than: "
         + ", ".join(f"{visible(name)} ({points['cost'][name]:.3g} times the time)" for name in front),
         f"Quality against the time of tuning and final fit, relative to {reference} and averaged over data sets. "
         "The line is the Pareto front: no other method is both faster and better. Methods far off the scale are left "

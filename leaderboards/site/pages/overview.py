@@ -98,19 +98,19 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
         estimates = [estimate(row, standings.reference) for row in rows]
         columns.append(ForestColumn(f"against {reference}{unit}", estimates, 0.0))
         changes = (
-            f" Right: {lead.title} against {reference}, mean over data sets, with its 95 % interval; "
+            f" Right: {lead.phrase} against {reference}, mean over data sets, with its 95 % interval; "
             f"{standings.better}, and triangles mark values off the scale."
         )
     marked = [row.verdict in AHEAD for row in rows]
     open_places = [visible(row.method) for row, is_marked in zip(rows, marked, strict=True) if is_marked]
     plot = Plot(
         forest([visible(row.method) for row in rows], marked, columns),
-        f"Mean ranks by {lead.title} over {evidence}, the best first: "
+        f"Mean ranks by {lead.phrase} over {evidence}, the best first: "
         + ", ".join(f"{visible(row.method)} {_span(row)}" for row in rows)
         + f". The best, or could be the best: {', '.join(open_places) or 'no method for certain'}.",
         " ".join(
             [
-                f"Mean rank by {lead.title} over the data sets (1 is best), with its confidence set (95 % for all "
+                f"Mean rank by {lead.phrase} over the data sets (1 is best), with its confidence set (95 % for all "
                 "methods together). Coloured: the best, or could be the best (significantly better than another "
                 f"method, while no method is significantly better).{changes}",
                 *ranking.notes,

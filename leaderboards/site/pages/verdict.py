@@ -111,7 +111,7 @@ def estimate(row: Ranked, reference: str) -> ForestEstimate:
 def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str:
     """Return the sentence on which methods lead."""
     by = {kind: [row.method for row in rows if row.verdict == kind] for kind in VERDICTS}
-    where = f"By {metric(standings.table.metric).title}, over {evidence},"
+    where = f"By {metric(standings.table.metric).phrase}, over {evidence},"
     of = f"{counted(len(rows), 'method')}, one of each family"
     if by["best"]:
         return f"{where} {_named(by['best'])} is the best of {of}: it beats every other one significantly."

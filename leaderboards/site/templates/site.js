@@ -257,7 +257,7 @@
       answer.textContent = "";
       if (methods.length < 2) { answer.textContent = "Choose two methods."; return; }
       const { rows, over, byRatio } = compared(data, metric.value, methods), [first, ...others] = methods;
-      const { title, unit, goal } = data.metrics[metric.value];
+      const { phrase, unit, goal } = data.metrics[metric.value];
       const head = table.createTHead().insertRow();
       head.append(Object.assign(cell("th", "Data set"), { className: "corner" }), ...others.map((name) => cell("th", `${name} against ${first}${unit === "nats" ? ", nats" : ""}`)));
       const body = table.createTBody();
@@ -288,10 +288,10 @@
       for (const [name, ...found] of rows) write(name, found);
       answer.textContent = others.map((name, i) => {
         const one = over[i];
-        if (!one || one.low !== one.low) return `By ${title}, ${name} and ${first} cannot be compared over data sets.`;
+        if (!one || one.low !== one.low) return `By ${phrase}, ${name} and ${first} cannot be compared over data sets.`;
         const open = one.low <= 0 && one.high >= 0;
         const better = (one.mean < 0) === (goal !== "high");
-        return `By ${title} over ${one.n} data sets, ${open ? `there is too little evidence on ${name} against ${first}` : `${name} is ${better ? "better" : "worse"} than ${first}`}.`;
+        return `By ${phrase} over ${one.n} data sets, ${open ? `there is too little evidence on ${name} against ${first}` : `${name} is ${better ? "better" : "worse"} than ${first}`}.`;
       }).join(" ");
     }
 

@@ -84,6 +84,15 @@ def test_total_cost_of_a_method_is_on_the_first_page(visit):
     assert float(in_ranking(visit(), "vifa", "Tuning + fit, s")) == 10 + 1.5
 
 
+def test_total_cost_of_all_splits_after_one_click(visit, site):
+    rows = read_results(site / "results").rows
+    used = rows[(rows["suite"] == "uci") & (rows["preset"] == "paper") & (rows["method"] == "vifa")]
+    page = visit()
+    follow(page, "vifa")
+    total = page.locator("table.cost").first.locator("tbody tr").last.locator("td").last.inner_text()
+    assert float(total.partition(" ")[0]) == pytest.approx((used["tune_seconds"] + used["fit_seconds"]).sum(), rel=0.01)
+
+
 def test_best_method_in_gaps_is_on_the_first_page(visit):
     page = visit()
     assert in_ranking(page, "map", "In gaps, nats") == "0"

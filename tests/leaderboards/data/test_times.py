@@ -8,7 +8,7 @@ import pytest
 
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.data.results import read_results
-from lockstep_bench.leaderboards.data.times import about_times, latest_timings, with_exclusive_times
+from lockstep_bench.leaderboards.data.times import about_times, latest_timings, seconds_as_run, with_exclusive_times
 from lockstep_bench.leaderboards.stats.summary import summarise
 from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.schema import TIMES, TIMINGS, timing_key
@@ -63,6 +63,18 @@ def test_total_time_adds_tuning_and_final_fit(cells, timings):
     rows = cells(alone | {"tune_seconds": 2.0}, alone | {"split": 1}, shared)
     total = with_exclusive_times(rows, timings().to_pandas())["total_seconds"]
     np.testing.assert_equal(total.tolist(), [2.5, 0.5, np.nan])
+
+
+def test_times_as_run_are_those_of_the_row_that_is_used(cells, timings):
+    """An earlier row of the same cell, which `fingerprints.decide` leaves out, does not count."""
+    early, late = (pd.Timestamp(f"2026-01-0{day}", tz="UTC") for day in (1, 2))
+    rows = cells(
+        SHARED | {"finished_at": early}, {"finished_at": late, "fit_seconds": 1.0}, {"status": "failed", "split": 1}
+    )
+    used = with_exclusive_times(rows.iloc[1:], timings().to_pandas())
+    found = seconds_as_run(used, rows)
+    assert found.index.equals(used.index)
+    np.testing.assert_equal(found.to_numpy(), [[0.0, 1.0], [np.nan, np.nan]])
 
 
 def test_empty_frames_and_any_index_are_accepted(cells, timings):

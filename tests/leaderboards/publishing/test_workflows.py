@@ -89,7 +89,7 @@ def locked(path):
 
 
 def test_only_the_pages_deployment_has_write_permission():
-    for name in ("tests.yml", "nightly.yml", "release.yml", "recheck.yml"):
+    for name in ("tests.yml", "nightly.yml", "release.yml", "recheck.yml", "submissions.yml"):
         assert read(name)["permissions"] == {"contents": "read"}
     leaderboard = read("leaderboard.yml")
     assert leaderboard["permissions"] == {}

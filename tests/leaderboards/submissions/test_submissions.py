@@ -1,10 +1,14 @@
 """Submissions as users make and check them: folders that hold a method, its rows and how they stand."""
 
 import json
+import os
+import shutil
 import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from lockstep_bench.leaderboards.__main__ import app
@@ -110,3 +114,59 @@ def test_folder_without_methods_is_no_package(folder, package, tmp_path):
     said = command("submit", folder(row(0)), "--package", package, "--to", tmp_path / "to", "--by", "Ada")
     assert said.exit_code == 2
     assert "names no method" in said.stderr
+
+
+WORKFLOW = Path(__file__).parents[3] / ".github" / "workflows" / "submissions.yml"
+RECORDED = '#!/bin/sh\necho "$0 $*" | sed "s|^[^ ]*/||" >> calls\ncase "$*" in *recheck*) exit 1;; esac\necho said\n'
+
+
+@pytest.fixture
+def pull_request(tmp_path):
+    """A function that commits a change and runs the workflow's commands, with programs that only record their calls."""
+    repository, commands = tmp_path / "repository", tmp_path / "bin"
+    commands.mkdir()
+    for name in ("uv", "python"):
+        (commands / name).write_text(RECORDED)
+        (commands / name).chmod(0o755)
+
+    def git(*words):
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        return subprocess.run(
+            ["git", *identity, *words], cwd=repository, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def run(change):
+        repository.mkdir()
+        git("init", "--quiet")
+        git("commit", "--quiet", "--allow-empty", "--message", "base")
+        base = git("rev-parse", "HEAD")
+        change(repository)
+        git("add", "--all")
+        git("commit", "--quiet", "--allow-empty", "--message", "submission")
+        environment = os.environ | {
+            "BASE": base,
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            "PATH": f"{commands}:{os.environ['PATH']}",
+        }
+        for step in yaml.safe_load(WORKFLOW.read_text())["jobs"]["recheck"]["steps"]:
+            if "run" in step:
+                subprocess.run(["bash", "-e", "-c", step["run"]], cwd=repository, env=environment, check=True)
+        calls = (repository / "calls").read_text().splitlines()
+        return [call for call in calls if "submissions/" in call], (tmp_path / "summary.md").read_text()
+
+    return run
+
+
+def test_workflow_installs_and_rechecks_the_new_submission(submission, pull_request):
+    calls, summary = pull_request(lambda to: shutil.copytree(submission, to / "submissions" / "mine"))
+    assert calls == [
+        "python -m leaderboards standing submissions/mine",
+        "uv pip install --system ./submissions/mine/package",
+        "python -m leaderboards recheck submissions/mine/results --cells 5",
+        "python -m leaderboards standing submissions/mine",
+    ]
+    assert summary == "said\n"
+
+
+def test_workflow_accepts_a_pull_request_without_a_new_submission(pull_request):
+    assert pull_request(lambda to: None) == ([], "")

@@ -123,6 +123,18 @@ def test_replication_page_shows_verdicts_of_numbers_and_claims(pages):
     assert "<b>on UCI</b>" not in pages[addresses.REPLICATIONS]
 
 
+def test_each_entry_is_a_folded_line_with_its_verdict(pages):
+    """Only what a line says is read before it is opened."""
+    html = pages[addresses.REPLICATIONS]
+    folded = re.findall(r'<details id="([^"]*)" class="entry">\s*<summary>(.*?)</summary>', html, re.DOTALL)
+    lines = {name: words("</head>" + summary) for name, summary in folded}
+    assert list(lines) == ["vifa-table-1", "vifa-table-2", "vifa-table-10"]
+    assert "Table 1" in lines["vifa-table-1"]
+    assert "numbers: differs in 2 of 4" in lines["vifa-table-1"]
+    assert "claims: 1 holds" in lines["vifa-table-1"]
+    assert "not run here" in lines["vifa-table-2"]
+
+
 def test_replication_page_counts_claims_by_verdict(pages):
     """On both pages that count claims, the counts of all verdicts add up to the number of claims."""
     for page in (addresses.INDEX, addresses.REPLICATIONS):

@@ -1,0 +1,82 @@
+"""What a method costs: seconds of tuning and of the final fit, of one split and of all cells of a suite together."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, listed, number, visible
+
+MOST_NAMED = 6  # data sets in a line
+PAIR = ["tune_seconds", "fit_seconds"]
+
+
+class CostLine(NamedTuple):
+    """One line of the table of costs, as printed.
+
+    Attributes:
+        what: what the seconds are of.
+        over: the cells or data sets that they are the mean or the sum over.
+        tuning: seconds of tuning.
+        fit: seconds of the final fit.
+        total: their sum.
+        longer: the sum in minutes or hours; "" for less than two minutes.
+    """
+
+    what: str
+    over: str
+    tuning: str
+    fit: str
+    total: str
+    longer: str
+
+
+class Cost(NamedTuple):
+    """The costs of a method in one suite and preset.
+
+    Attributes:
+        lines: one split alone on its device, if a time was measured so; one split as run; all cells as run.
+        shared: whether some of the cells as run shared their device with other work.
+        untimed: number of cells without a final fit, which are not counted, in words; "" for none.
+    """
+
+    lines: list[CostLine]
+    shared: bool
+    untimed: str
+
+
+def cost(site: Site, suite: str, preset: str, method: str) -> Cost | None:
+    """Return the costs of a method in one suite and preset; None if no cell has a time."""
+    cells = site.cells
+    cells = cells[(cells["suite"] == suite) & (cells["preset"] == preset) & (cells["method"] == method)]
+    as_run = site.seconds_as_run.loc[cells.index]
+    timed = as_run["fit_seconds"].notna()
+    if not timed.any():
+        return None
+    n_sets = cells.loc[timed, "dataset"].nunique()
+    of = f"{counted(int(timed.sum()), 'cell')} of {counted(n_sets, 'data set')}"
+    lines = [
+        _line("One split as run", f"mean over {of}", as_run[timed].mean()),
+        _line("All splits as run", f"sum over {of}", as_run[timed].sum()),
+    ]
+    shared = not cells.loc[timed, "exclusive"].eq(True).all()
+    alone = cells.loc[cells["total_seconds"].notna(), ["dataset", *PAIR]].fillna({"tune_seconds": 0.0})
+    if shared and len(alone):
+        by_set = alone.groupby("dataset", observed=True)[PAIR].mean()
+        sets = listed([visible(name) for name in sorted(by_set.index)], MOST_NAMED)
+        lines.insert(0, _line("One split alone on its device", f"mean over {sets}", by_set.mean()))
+    n_untimed = int((~timed).sum())
+    return Cost(lines, shared, counted(n_untimed, "cell") if n_untimed else "")
+
+
+def _line(what: str, over: str, seconds: pd.Series) -> CostLine:
+    tuning, fit = seconds[PAIR]
+    total = tuning + fit
+    return CostLine(what, over, *(number(value, decimals_for(value)) for value in (tuning, fit, total)), _longer(total))
+
+
+def _longer(seconds: float) -> str:
+    """Return seconds as minutes, or as hours from two hours on; "" for less than two minutes."""
+    if seconds < 120:
+        return ""
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

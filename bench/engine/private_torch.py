@@ -161,7 +161,7 @@ if "torch._dynamo" not in sys.modules:
 class ShapesOnDemand(ModuleType):
     """Placeholder for `torch.fx.experimental.symbolic_shapes`, which imports the module when it is really needed.
 
-    `torch.func.vjp` only compares the sizes of two tensors by it. Outside torch's compiler these are tuples of integers.
+    `torch.func.vjp` only compares two sizes by it, which outside torch's compiler are tuples of integers.
     """
 
     @staticmethod

@@ -21,7 +21,8 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.engine.timing import N_FEATURES, UCI_SIZED, clock_for
-from lockstep_bench.bench.execution.run import result_of_lost_process, run
+from lockstep_bench.bench.execution.returned import result_of_lost_process
+from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import Outcome

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lockstep_bench.bench.console.display import SlowFits, err
-from lockstep_bench.bench.execution.run import NOT_NATIVE
+from lockstep_bench.bench.execution.returned import NOT_NATIVE
 from lockstep_bench.bench.execution.scheduler import Backend, LocalBackend, run_jobs
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell

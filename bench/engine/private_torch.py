@@ -8,6 +8,7 @@ A new release of torch may change any of these without notice. Known to work wit
 - `TorchDispatchMode` of `torch.utils._python_dispatch`: shows `make_fx` the operations of an update after the
   transforms `vmap` and `grad`. `torch.fx.symbolic_trace`, the public function, does not see through transforms.
 - `torch._dynamo`, whose import takes 0.8 seconds: see `DynamoOnDemand`.
+- `torch.fx.experimental.symbolic_shapes`, which imports SymPy in 0.9 seconds: see `ShapesOnDemand`.
 - `aten`, that is `torch.ops.aten` with the overloads of its operators: the operators that a captured graph is made of.
 - `OpOverload` of `torch._ops`: the type of an operator, with its `tags` and `_schema`.
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from operator import getitem
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -155,3 +156,32 @@ class DynamoOnDemand:
 
 if "torch._dynamo" not in sys.modules:
     vars(torch)["_dynamo"] = DynamoOnDemand()  # the import of the module replaces it
+
+
+class ShapesOnDemand(ModuleType):
+    """Placeholder for `torch.fx.experimental.symbolic_shapes`, which imports the module when it is really needed.
+
+    `torch.func.vjp` only compares two sizes by it, which outside torch's compiler are tuples of integers.
+    """
+
+    @staticmethod
+    def sym_eq(size: Any, other: Any) -> Any:
+        """Return whether two sizes are equal."""
+        return size == other
+
+    @staticmethod
+    def expect_true(equal: Any) -> Any:
+        """Return the result of `sym_eq`."""
+        return equal
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # the import system asks for these
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+SHAPES = "torch.fx.experimental.symbolic_shapes"
+if SHAPES not in sys.modules:
+    sys.modules[SHAPES] = ShapesOnDemand(SHAPES)

@@ -7,7 +7,8 @@ from threading import Lock
 from typing import Any
 
 from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
-from lockstep_bench.bench.execution.run import ready, result_of_lost_process, run
+from lockstep_bench.bench.execution.calls import ready, run
+from lockstep_bench.bench.execution.returned import result_of_lost_process
 from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised, Timeout
 from lockstep_bench.bench.execution.workers import Worker

@@ -15,16 +15,12 @@ from lockstep_bench.bench.engine.native_training import noted_obstacles
 from lockstep_bench.bench.environment import memory
 from lockstep_bench.bench.environment.process import settle
 from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
-from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.checks import outcome_of_check
-from lockstep_bench.bench.experiment.code import identity_of
+from lockstep_bench.bench.execution.returned import NOT_NATIVE, provenance
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.bench.experiment.suites import SUITES
-from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance, class_name
+from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
 from lockstep_bench.bench.results.storage import cannot_store
-
-NOT_NATIVE = "not trained natively: "  # begins lines of logs; the reason follows
 
 
 def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
@@ -82,7 +78,7 @@ def run(
         CellResult(
             cell=cell,
             outcome=outcome,
-            provenance=_provenance(cell, _name_of(place)),
+            provenance=provenance(cell, _name_of(place)),
             elapsed_seconds=seconds,
             peak_memory_mib=peak_mib,
             exclusive=exclusive,
@@ -94,23 +90,6 @@ def run(
         with suppress(Exception):  # what cannot be stored becomes a failure where it is stored
             _ = result.files
     return results
-
-
-def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_seconds: float) -> CellResult:
-    """Return a result for a cell whose process died before it returned one.
-
-    Args:
-        cell: The cell.
-        device: Name of the process's device.
-        outcome: Outcome with the status and the reason.
-        elapsed_seconds: Duration of the job.
-    """
-    return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)
-
-
-def _provenance(cell: Cell, device: str) -> Provenance:
-    identity = identity_of(cell.suite, cell.dataset, cell.method)
-    return Provenance.now(device, identity, outcome_of_check(cell.method))
 
 
 def _explain(problem: Exception, method: str) -> None:

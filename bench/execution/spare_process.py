@@ -1,9 +1,10 @@
 """A worker process that is started in advance, so that it imports torch while the main process plans the run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import Any
 
-from lockstep_bench.bench.execution.supervisor import Supervised
+from lockstep_bench.bench.execution.supervisor import Died, Supervised
 
 IMPORTED = ("lockstep_bench.bench.execution.run", "lockstep_bench.bench.evaluation.prediction")
 
@@ -27,6 +28,15 @@ class Spare(AbstractContextManager["Spare"]):
                 return process
         return Supervised(environment, IMPORTED)
 
+    def answer(self, question: Callable[..., Any], *arguments: object) -> Any:
+        """Return `question(*arguments)` as the waiting process computes it; without one, it is computed here."""
+        if self._waiting:
+            try:
+                return self._waiting[1].call(_called, question, arguments)
+            except Died:
+                self.end()
+        return question(*arguments)
+
     def end(self) -> None:
         """End the process if no worker uses it."""
         if self._waiting:
@@ -35,3 +45,7 @@ class Spare(AbstractContextManager["Spare"]):
 
     def __exit__(self, *problem: object) -> None:
         self.end()
+
+
+def _called(question: Callable[..., Any], arguments: tuple[object, ...], *, on_progress: Callable[..., None]) -> Any:
+    return question(*arguments)

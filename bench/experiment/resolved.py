@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment import plan
+from lockstep_bench.bench.experiment.answers import answer
 from lockstep_bench.bench.experiment.available import (
     Missing,
     broken_datasets,
@@ -64,7 +65,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         available, lacking = runnable(request, [name for name in splits if name in here], data_dir, fetch)
         missing |= {each.dataset: each for each in lacking}
         others |= dict.fromkeys(outsiders(available))
-        excluded = plan.excluded(request, available, usable)
+        excluded = answer(plan.excluded, request, available, usable)
         chosen = {name: splits[name] for name in available}
         _check_rows_of_folds(request, chosen, data_dir)
         cells |= {cell.key: cell for cell in plan.cells(request, chosen, usable, excluded)}
@@ -108,7 +109,7 @@ def _check_rows_of_folds(request: Request, splits: Mapping[str, Sequence[int]], 
 def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[str, tuple[int, ...]]]:
     """Return the methods of a request, those that cannot be loaded, and the splits of each data set."""
     plan.check_schedule(request)
-    usable, broken = plan.chosen_methods(request)
+    usable, broken = answer(plan.chosen_methods, request)
     names = plan.chosen_datasets(request)
     plan.check_folds(request, names)
     splits = plan.chosen_splits(request, names)

@@ -14,6 +14,7 @@ from lockstep_bench.bench.console import display, lists
 from lockstep_bench.bench.console.endings import stops
 from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.workers import workers_on
+from lockstep_bench.bench.experiment.answers import answered_by
 from lockstep_bench.bench.experiment.available import check_data_folder
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.experiment.resolved import Resolved, resolve
@@ -46,7 +47,7 @@ def main(options: Options) -> None:
             raise InvalidRequest(f"'{options.ways.listed}' follows no option; write --suite {options.ways.listed}")
         display.show_start()
         request = request_of(options)
-        with Spare() as spare:
+        with Spare() as spare, answered_by(spare.answer):
             _prepare(request, spare)
             code = run(request, resolved_of(request), spare)
     if code:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from lockstep_bench.bench.execution.cluster.members import DaskWorker, admitted
 from lockstep_bench.bench.execution.cluster.remote import Delivery, Needs, Order, execute, read
 from lockstep_bench.bench.execution.pool import NoProcess
-from lockstep_bench.bench.execution.run import result_of_lost_process
+from lockstep_bench.bench.execution.returned import result_of_lost_process
 from lockstep_bench.bench.execution.supervisor import Stopped
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.available import outsiders

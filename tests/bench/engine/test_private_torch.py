@@ -72,3 +72,21 @@ def test_tracing_gradients_does_not_import_torch_dynamo():
         "assert 'torch._dynamo' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_gradients_import_symbolic_shapes_only_on_demand():
+    program = (
+        "import sys, torch, lockstep_bench.bench.engine.private_torch\n"
+        "value, pull_back = torch.func.vjp(torch.exp, torch.zeros(3))\n"
+        "assert pull_back(torch.ones(3))[0].tolist() == [1, 1, 1]\n"
+        "assert 'sympy' not in sys.modules\n"
+        "from torch.fx.experimental.symbolic_shapes import ShapeEnv\n"
+        "assert ShapeEnv.__module__ == 'torch.fx.experimental.symbolic_shapes'\n"
+        "assert type(sys.modules[ShapeEnv.__module__]).__name__ == 'module'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_pull_back_refuses_a_cotangent_of_another_size():
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        torch.func.vjp(torch.exp, torch.zeros(3))[1](torch.ones(4))

@@ -9,7 +9,7 @@ import pytest
 
 from lockstep_bench.bench.execution import spare_process
 from lockstep_bench.bench.execution.pool import NoProcess, Pool, run_on_worker
-from lockstep_bench.bench.execution.run import result_of_lost_process
+from lockstep_bench.bench.execution.returned import result_of_lost_process
 from lockstep_bench.bench.execution.supervisor import Died, Stopped
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell

@@ -1,6 +1,7 @@
 """A process that was started ahead serves one worker of its environment."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -57,3 +58,54 @@ def test_every_process_imports_before_its_first_call(spare, ahead):
     process = spare.process_of({})
     assert process.call(imported, "colorsys")
     process.end()
+
+
+def test_waiting_process_answers_and_then_serves_a_worker(spare):
+    spare.start({})
+    _, started = spare._waiting
+    assert spare.answer(os.getpid) != os.getpid()
+    with pytest.raises(ZeroDivisionError):
+        spare.answer(divmod, 1, 0)
+    process = spare.process_of({})
+    assert process is started
+    assert process.call(imported, "colorsys")
+    process.end()
+
+
+def test_questions_without_waiting_process_are_answered_here(spare):
+    assert spare.answer(os.getpid) == os.getpid()
+    spare.start({})
+    spare._waiting[1].end()
+    spare.end()
+    assert spare.answer(os.getpid) == os.getpid()
+
+
+def test_question_that_kills_the_process_is_answered_here(spare):
+    spare.start({})
+    _, started = spare._waiting
+    assert spare.answer(end_child, os.getpid()) == os.getpid()
+    assert not started.alive
+
+
+def end_child(parent):
+    if os.getpid() != parent:
+        os._exit(3)
+    return parent
+
+
+def test_planning_with_a_waiting_process_imports_no_torch():
+    program = (
+        "import sys\n"
+        "from lockstep_bench.run import Spare, answered_by, resolve, workers_on\n"
+        "from lockstep_bench.bench.console import passes\n"
+        "from lockstep_bench.bench.costs.batching import rows_of\n"
+        "from lockstep_bench.bench.experiment.request import Request\n"
+        "if __name__ == '__main__':\n"
+        "    with Spare() as spare, answered_by(spare.answer):\n"
+        "        spare.start(workers_on(['cpu'], 1)[0].environment)\n"
+        "        request = Request('uci', 'paper', ['mfvi', 'ensemble:map'], ['yacht'], [0], {}, 0)\n"
+        "        cells = resolve([request], None, fetch=False).cells\n"
+        "        assert [rows_of(cell) for cell in cells] in ([], [150, 750])\n"
+        "        assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

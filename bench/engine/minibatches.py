@@ -76,14 +76,8 @@ class RowStream:
     """
 
     def __init__(self, rows: np.ndarray, seed: int):
-        self._rows = np.asarray(rows)
-        self._orders = RowOrders(seed)
-        self._left = self._rows[:0]
+        self._orders = RowOrders([rows], [seed])
 
     def take(self, count: int) -> np.ndarray:
         """Return the next `count` rows. The sequence does not depend on how many rows each call takes."""
-        missing = count - len(self._left)
-        orders = self._orders.draw(self._rows, max(0, math.ceil(missing / len(self._rows))))
-        sequence = np.concatenate([self._left, orders.ravel()])
-        self._left = sequence[count:]
-        return sequence[:count]
+        return self._orders.take(1, count)[0, 0]

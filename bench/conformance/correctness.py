@@ -42,8 +42,8 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     """
     method = examined.method
     if not {**method.search_space(task), **method.wide_space(task)}:
-        predictives = examined.predictives(examined.stacked_fits(task))
-        require(all(map(_is_finite, predictives)), f"predictions are not finite after {UPDATES} updates")
+        of_stack = examined.predictives(examined.stacked_fits(task))
+        require(all(map(_is_finite, of_stack)), f"predictions are not finite after {UPDATES} updates")
         return "finite; nothing is tuned"
     usual, wide = (list(_search_points(space(task))) for space in (method.search_space, method.wide_space))
     points, n_usual = [*usual, *wide], len(usual)

@@ -80,4 +80,5 @@ class RowStream:
 
     def take(self, count: int) -> np.ndarray:
         """Return the next `count` rows. The sequence does not depend on how many rows each call takes."""
-        return self._orders.take(1, count)[0, 0]
+        taken: np.ndarray = self._orders.take(1, count)[0, 0]
+        return taken

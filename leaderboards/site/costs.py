@@ -72,7 +72,8 @@ def cost(site: Site, suite: str, preset: str, method: str) -> Cost | None:
 def _line(what: str, over: str, seconds: pd.Series) -> CostLine:
     tuning, fit = seconds[PAIR]
     total = tuning + fit
-    return CostLine(what, over, *(number(value, decimals_for(value)) for value in (tuning, fit, total)), _longer(total))
+    of_tuning, of_fit, of_both = (number(value, decimals_for(value)) for value in (tuning, fit, total))
+    return CostLine(what, over, of_tuning, of_fit, of_both, _longer(total))
 
 
 def _longer(seconds: float) -> str:

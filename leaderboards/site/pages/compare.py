@@ -82,7 +82,7 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
         for dataset, part in table.observed.groupby(level="dataset"):
             everywhere = table.tried.loc[part.index].to_numpy().all(axis=0)
             columns = part.to_numpy()[:, everywhere].T.tolist()
-            for method, numbers in zip(part.columns[everywhere], columns, strict=True):
+            for method, numbers in zip(part.columns.to_numpy()[everywhere], columns, strict=True):
                 if method not in UNRANKED:
                     rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
                     by_method.setdefault(str(method), {})[str(dataset)] = rounded

@@ -6,6 +6,7 @@ anyway and can answer as long as it has no job. The main process then imports no
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
@@ -13,22 +14,25 @@ Answer = TypeVar("Answer")
 # Calls a function with arguments, here or elsewhere, and returns what it returns; all can be pickled.
 Ask = Callable[..., Any]
 
-_asked: list[Ask] = []
+
+def _here(question: Callable[..., Answer], *arguments: object) -> Answer:
+    return question(*arguments)
+
+
+_ASK: ContextVar[Ask] = ContextVar("ask", default=_here)
 
 
 @contextmanager
 def answered_by(ask: Ask) -> Iterator[None]:
     """Let `ask` answer the questions in the `with` block."""
-    _asked.append(ask)
+    token = _ASK.set(ask)
     try:
         yield
     finally:
-        _asked.remove(ask)
+        _ASK.reset(token)
 
 
 def answer(question: Callable[..., Answer], *arguments: object) -> Answer:
     """Return `question(*arguments)`, for a function of a module; it is called here unless `answered_by` is in force."""
-    if not _asked:
-        return question(*arguments)
-    result: Answer = _asked[-1](question, *arguments)
+    result: Answer = _ASK.get()(question, *arguments)
     return result

@@ -50,8 +50,9 @@ def test_workflows_pin_each_action_to_one_commit():
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_pip_installs_only_packages_pinned_by_hash(path):
+    # What uv installs are the lowest versions allowed, and packages of this checkout.
     commands = [step["run"] for step in steps(yaml.safe_load(path.read_text())) if "pip install" in step.get("run", "")]
-    by_pip = [command for command in commands if "uv pip install" not in command]  # uv's are the lowest versions allowed
+    by_pip = [command for command in commands if "uv pip install" not in command]
     assert by_pip
     for command in by_pip:
         assert "--require-hashes" in command

@@ -13,7 +13,17 @@ import torch
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.api import FullBatchMethod, LogUniform, Noise, Normals, Predictive, Problem, Quantiles, Task
+from lockstep_bench.methods.api import (
+    FullBatchMethod,
+    LogUniform,
+    Method,
+    Noise,
+    Normals,
+    Predictive,
+    Problem,
+    Quantiles,
+    Task,
+)
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.quantile import LEVELS, in_order
 
@@ -29,6 +39,11 @@ def missing(package: str, requirement: str = EXTRA) -> str | None:
     if find_spec(package) is not None:
         return None
     return f"it needs {package}, which is not installed: pip install {requirement}"
+
+
+def not_installed(method: Method) -> str | None:
+    """Return the command that installs the library of a baseline; None if it is installed, or for other methods."""
+    return missing(method.package, method.requirement) if isinstance(method, Line) else None
 
 
 class Line(FullBatchMethod):

@@ -80,7 +80,7 @@ def check(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of the methods to check.", show_default=False)
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Check every method.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Check every method whose library is installed.")] = False,
     jobs: Annotated[
         int | None,
         typer.Option(help="Methods to check at once; as many as cores by default.", min=1, show_default=False),
@@ -94,12 +94,24 @@ def check(
     from lockstep_bench.bench.experiment.request import InvalidRequest
 
     try:
+        absent = {} if names else _not_installed()
+        chosen = [name for name in dict.fromkeys(names or methods.names()) if name not in absent]
         (place,) = parse_devices(device)[:1]
-        failures = _print_findings(list(dict.fromkeys(names or methods.names())), jobs, place)
+        failures = _print_findings(chosen, jobs, place)
     except (InvalidRequest, methods.UnknownMethod, methods.BrokenMethod) as error:
         raise typer.BadParameter(str(error)) from None
+    for name, reason in absent.items():
+        typer.echo(f"{name}: not checked, because {reason}")
     if failures:
         raise typer.Exit(1)
+
+
+def _not_installed() -> dict[str, str]:
+    """Return the baselines whose library is not installed, with the reason. By name, the check of one fails."""
+    from lockstep_bench.methods.lines import not_installed
+
+    reasons = {name: not_installed(methods.get(name)) for name in methods.names()}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _print_findings(names: list[str], jobs: int | None, device: str) -> int:

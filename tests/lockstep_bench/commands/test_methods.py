@@ -88,6 +88,19 @@ def test_methods_check_passes_on_its_options(monkeypatch):
     assert given == [(["map", "swa"], 3, "cpu"), (["map"], None, "cuda:1")]
 
 
+def test_check_of_all_methods_leaves_out_those_whose_library_is_not_installed(monkeypatch):
+    given = []
+    monkeypatch.setattr(parallel, "check_each", lambda names, *_: iter(given.extend(names) or ()))
+    monkeypatch.setitem(sys.modules, "crepes", None)
+    result = invoke("check", "--all")
+    assert result.exit_code == 0
+    assert "conformal-ridge: not checked, because it needs crepes, which is not installed" in result.stdout
+    assert "map" in given
+    assert "conformal-ridge" not in given
+    invoke("check", "conformal-ridge")
+    assert given[-1] == "conformal-ridge"
+
+
 def test_methods_check_refuses_a_missing_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     assert "finds no CUDA device here" in invoke("check", "map", "--device", "cuda").stderr

@@ -1,4 +1,4 @@
-"""What a worker's process returns besides numbers, for the main process, which does not import torch."""
+"""Provenance of cells, and results of cells whose process died; importing this module does not import torch."""
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.checks import outcome_of_check

@@ -1,4 +1,4 @@
-"""What a method costs: seconds of tuning and of the final fit, of one split and of all cells of a suite together."""
+"""Cost of a method: seconds of tuning and of the final fit, of one split and of all cells of a suite together."""
 
 from typing import NamedTuple
 

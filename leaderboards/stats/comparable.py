@@ -49,7 +49,7 @@ class ComparisonOptions(TypedDict, total=False):
 
 
 class Asked(NamedTuple):
-    """What a ranking computes besides mean ranks and differences; `ComparisonOptions` explains the fields."""
+    """Parts of a ranking to compute besides mean ranks and differences; `ComparisonOptions` explains the fields."""
 
     tests: bool = True
     power: bool = True

@@ -75,7 +75,8 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
         if best:
             where = _named(best, standing.n_datasets)
             sentences.strengths.append(
-                f"Significantly better by {title} than another method, and worse than none, on {where}."
+                f"Significantly better by {title} than another method, and no method is significantly better, "
+                f"on {where}."
             )
         if worse:
             where = _named(worse, standing.n_datasets)

@@ -46,7 +46,10 @@ def test_significant_differences_become_strengths_or_weaknesses(say):
         "on 1 of 2 data sets, where the 95 % interval of the difference excludes 0: energy −0.499 nats." in better
     )  # 0.5 less what the spread adds, 0.001
     assert "excludes 0: wine +0.701 nats." in worse
-    marked = "Significantly better by NMLL than another method, and worse than none, on 1 of 2 data sets: energy."
+    marked = (
+        "Significantly better by NMLL than another method, and no method is significantly better, "
+        "on 1 of 2 data sets: energy."
+    )
     assert marked in found.strengths
     assert "Significantly worse by NMLL than another method on 1 of 2 data sets: wine." in found.weaknesses
 

@@ -162,7 +162,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     **dict.fromkeys(("n_rows", "n_features"), ("1 or more", lambda n: isinstance(n, int) and n >= 1)),
     **dict.fromkeys(("n_splits", "n_ood"), ("0 or more", lambda n: isinstance(n, int) and n >= 0)),
-    **dict.fromkeys(("notes", "suites", "command", "validation_ood"), ("a tuple of strings", _are_texts)),
+    **dict.fromkeys(("notes", "suites", "command", "validation_ood", "same_as"), ("a tuple of strings", _are_texts)),
     "read": ("a function", callable),
     "noise_precisions": (
         "two numbers, 0 < lowest <= highest < infinity, or None",
@@ -237,6 +237,8 @@ class Source:
         split_scheme: how the splits are related, a key of `SPLIT_SCHEMES`; statistical tests over splits depend on it.
         rows_of: name of another data set that has the same rows and features, and differs only in its splits; "" if
             there is none.
+        same_as: names of other data sets that were made from the same rows, whatever their targets, inputs and splits.
+            Rankings over several suites use only one of them.
         flagged: split number -> reason why the split does not test what its scheme says, such as "no real gap". Such
             splits are run only if the user asks for them, and are left out of rankings.
         task: "regression", "binary" or "multiclass".
@@ -280,6 +282,7 @@ class Source:
     notes: tuple[str, ...] = ()
     split_scheme: str = "resampled"
     rows_of: str = ""
+    same_as: tuple[str, ...] = ()
     flagged: Mapping[int, str] = field(default_factory=dict, hash=False)
     task: str = "regression"
     n_classes: int | None = None

@@ -129,6 +129,7 @@ def source_of(task: Task, shape: tuple[int, int] | None) -> Source:
         noise_precisions=None,
         impute="median",
         notes=tuple(notes),
+        same_as=tuple(task.same_as.split()),
         files=(NAMED,),
         folder=f"openml/{task.task}",
         base_url=BASE_URL,

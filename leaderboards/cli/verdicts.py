@@ -19,12 +19,19 @@ from lockstep_bench.leaderboards.cli.options import (
 from lockstep_bench.shared.options import number
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lockstep_bench.leaderboards.tables.rankings import Rankings, Remarks
 
 
 def rank(
     results: Folders,
-    suite: Annotated[str, typer.Option("--suite", help="Suite.")],
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite", help="Suite, or several, A,B, ranked together; of sets made from the same rows, one counts."
+        ),
+    ],
     metric: Annotated[str, typer.Option("--metric", help="Metric that has a direction in which it is better.")],
     preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")] = "tuned",
     compare: Annotated[
@@ -84,15 +91,17 @@ def rank(
     names, sets, levels = names_in(methods), names_in(datasets), (names_in(network), names_in(noise))
     if compare is None and any(levels):
         stop("--network and --noise choose what --compare compares in; add --compare posterior, noise or network")
-    read = read_folders(results, suites=[suite], presets=[preset])
+    suites = names_in(suite)
+    read = read_folders(results, suites=suites, presets=[preset])
+    of_suites, suite, left_out = _joined(read.cells, suites, preset)
     if compare is not None:
         asked = factors.Asked(suite, preset, metric, compare, (names, *levels), sets, reference, each)
-        found, notes = factors.compared(read.cells, asked)
-        _print(found, {}, notes, metric, format, wide, power)
+        found, notes = factors.compared(of_suites, asked)
+        _print(found, {}, [*left_out, *notes], metric, format, wide, power)
         return
     reference = reference or REFERENCE
     with stopping_on(NoSuchResults):
-        cells = select(with_labelled_presets(read.cells), [suite], [preset], sets)
+        cells = select(with_labelled_presets(of_suites), [suite], [preset], sets)
         require("method", [*names, *([] if reference == REFERENCE else [reference])], set(cells["method"]))
         select_metrics(cells, [metric])
     if metric_named(metric).goal is None:
@@ -100,7 +109,7 @@ def rank(
     where = cells, suite, one_label(cells, preset), metric
     options = ComparisonOptions(methods=names, datasets=sets, families=families, reference=reference)
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
-    notes = [note for ranking in found.values() for note in ranking.notes]
+    notes = [*left_out, *(note for ranking in found.values() for note in ranking.notes)]
     if not any(ranking.rows for ranking in found.values()):
         for note in dict.fromkeys(notes):
             typer.echo(note, err=True)
@@ -113,6 +122,24 @@ def rank(
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
     _print(found, said, notes, metric, format, wide, power)
+
+
+def _joined(cells: "pd.DataFrame", suites: list[str], preset: str) -> "tuple[pd.DataFrame, str, list[str]]":
+    """Return results of several suites as those of one, its name, and notes; exit with code 2 if a suite has none."""
+    from lockstep_bench.leaderboards.stats.suites import as_one
+    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require, select
+
+    with stopping_on(NoSuchResults):
+        require("suite", suites, set(cells["suite"]))
+    joined = as_one(cells, suites)
+    if len(suites) > 1:
+        together = cells[cells["suite"].isin(suites)]
+        labels = with_labelled_presets(together.assign(suite=joined[1]))["preset"]
+        with stopping_on(NoSuchResults):
+            for suite in suites:
+                select(together.assign(preset=labels), [suite], [preset])
+    return joined
 
 
 def _print(

@@ -3,6 +3,7 @@
 A board is the leaderboard of one suite, data set, preset and protocol.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -145,7 +146,15 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
-    spaces = cells.groupby([*BOARD, "method"])["search_space"].nunique()
+    """Return notes on boards with several search spaces of a method, besides ranges of the noise of each split.
+
+    Where a data set has no range of its own, the range of `noise_precision` follows from the split's training targets
+    (`datasets.Source.noise_precisions`).
+    """
+    shared = cells["search_space"].map(
+        {space: _without_noise(space) for space in cells["search_space"].dropna().unique()}
+    )
+    spaces = shared.groupby([cells[name] for name in (*BOARD, "method")]).nunique()
     boards: dict[str, list[tuple[str, str]]] = {}
     for _, dataset, preset, _, method in spaces[spaces > 1].index:
         boards.setdefault(method, []).append((dataset, preset))
@@ -153,6 +162,10 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
         Mixture(f"Results of different search spaces of {method} stand side by side", tuple(some))
         for method, some in boards.items()
     ]
+
+
+def _without_noise(space: str) -> str:
+    return json.dumps({name: values for name, values in json.loads(space).items() if name != "noise_precision"})
 
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:

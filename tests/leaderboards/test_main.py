@@ -348,6 +348,20 @@ def test_rank_prints_a_remark_once_with_its_methods(shared_folder):
     assert "No better than predicting the mean: map, swag." in out
 
 
+def test_rank_over_two_suites_counts_the_data_sets_of_both(shared_folder):
+    pairs = [(suite, f"{suite}-{number}", m) for suite in "ab" for number in range(3) for m in ("map", "swag")]
+    rows = [
+        {"suite": suite, "dataset": dataset, "method": m, "split": s, "nmll": (m == "map") + s / 10}
+        for suite, dataset, m in pairs
+        for s in (0, 1)
+    ]
+    folder = shared_folder(*rows)
+    result = run("rank", folder, "--suite", "a,b", *WANTED[2:])
+    said = "By NMLL over 6 data sets (12 splits): swag is the best of 2 methods; 1 is worse than at least one other."
+    assert " ".join(result.stdout.split()).startswith(said)
+    assert "suite 'c' has no results here" in refused("rank", folder, "--suite", "a,c", *WANTED[2:])
+
+
 @pytest.mark.parametrize("option", ["--wide", "--power"])
 def test_rank_prints_all_columns_on_request(ranked, option):
     result = run("rank", ranked, *WANTED, option)

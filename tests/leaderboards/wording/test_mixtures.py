@@ -90,6 +90,11 @@ def test_note_reports_mixed_search_spaces_of_a_method(cells):
     assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
 
 
+def test_ranges_of_the_noise_that_follow_from_each_split_need_no_note(cells):
+    spaces = (f'{{"lr": 1, "noise_precision": {end}}}' for end in (1, 2))
+    assert said(cells(*({"split": split, "search_space": space} for split, space in enumerate(spaces)))) == []
+
+
 def test_note_says_changed_protocols_are_shown_separately(cells):
     (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
     assert sentence == (

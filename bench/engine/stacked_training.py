@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from lockstep_bench.bench.engine.diagnostics import RecordedUpdates
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.native_training import NativeTraining, native_training, note_obstacle
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map
@@ -116,6 +117,8 @@ def _trained(
         training = native_training(stack, schedule, state, noise, list(needs))
         execution = "native" if training else "captured"
     training = training or ReplayedTraining(stack, state, noise, updates, execution == "captured")
+    recorded = RecordedUpdates(updates, record, stack.parallel)
+    device = stack.data.x.device
 
     done = 0
     for rows in stack.minibatches(schedule):
@@ -124,18 +127,18 @@ def _trained(
             phase = phases[first - 1]
             if record.wants(first) and needs[phase].has_diagnostics:
                 # Always eagerly: to capture a graph with diagnostics takes longer than a few dozen eager updates.
-                with record.timed(stack.data.x.device):
-                    count = torch.tensor(float(first), dtype=model.dtype, device=stack.data.x.device)
+                with record.timed(device):
+                    count = torch.tensor(float(first), dtype=model.dtype, device=device)
                     index, numbers = record.inputs(
                         first,
                         lambda: (stack.index(rows[part.start]), training.next_noise().clone()),  # noqa: B023
                     )
-                    inputs = index, numbers, count
-                    diagnostics = updates[phase](*updates[phase].fixed, *inputs, *tree_flatten(training.state())[0])[1]
-                record.add(first, diagnostics)
+                    inputs = [index, numbers, count, *tree_flatten(training.state())[0]]
+                recorded.add(first, phase, inputs)
             training.advance(phase, rows[part], first)
             on_update(done + part.stop)
         done += len(rows)
+    recorded.finish()
     return training.state(), execution
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lockstep_bench.bench.engine import updates
+from lockstep_bench.bench.engine import diagnostics, updates
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.private_torch import tree_leaves
 from lockstep_bench.bench.engine.replica import Data, Fit
@@ -36,10 +36,10 @@ class Reporting(Silent):
         return update > plan.n_updates // 2
 
     def update(self, problem, state, *others):
-        diagnostics = {"norm": state.weights.norm()}
+        found = {"norm": state.weights.norm()}
         if others[-1].phase:
-            diagnostics["late"] = state.weights.sum() * 0 + 1
-        return super().update(problem, state, *others), diagnostics
+            found["late"] = state.weights.sum() * 0 + 1
+        return super().update(problem, state, *others), found
 
 
 class ReportingEnsemble(Reporting):
@@ -91,6 +91,17 @@ def test_recording_diagnostics_does_not_change_training(data):
     assert silent.training_diagnostics() == [{}, {}, {}]
     for leaves in zip(tree_leaves(silent.posterior), tree_leaves(recorded.posterior), strict=True):
         assert torch.equal(*leaves)
+
+
+@pytest.mark.parametrize("at_once", [1, 300])
+def test_norms_are_equal_where_few_updates_fit_into_memory(data, monkeypatch, at_once):
+    together = train(data, Reporting(), fits()).training_diagnostics()
+    monkeypatch.setattr(diagnostics, "NUMBERS_AT_ONCE", at_once)
+    in_parts = train(data, Reporting(), fits()).training_diagnostics()
+    for ours, theirs in zip(together, in_parts, strict=True):
+        for name, trace in ours.items():
+            np.testing.assert_array_equal(trace.updates, theirs[name].updates)
+            np.testing.assert_allclose(trace.values, theirs[name].values, rtol=1e-6)
 
 
 def test_recording_diagnostics_captures_no_further_graph(data, monkeypatch):

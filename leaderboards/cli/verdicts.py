@@ -186,7 +186,7 @@ def simulate(
         Path | None,
         typer.Option("--results", help="Results folder; a last row is drawn from the residuals of its rows."),
     ] = None,
-    suite: Annotated[str, typer.Option("--suite", help="Suite of these rows.")] = "uci",
+    suite: Annotated[str, typer.Option("--suite", help="Suite of these rows, or several, A,B.")] = "uci",
     preset: Annotated[str, typer.Option("--preset", help="Preset of these rows, or preset@hash.")] = "tuned",
     metric: Annotated[str, typer.Option("--metric", help="Metric whose residuals are drawn.")] = "nmll",
 ) -> None:
@@ -204,8 +204,10 @@ def simulate(
 
     observed = None
     if results is not None:
+        suites = names_in(suite)
+        of_suites, suite, _ = _joined(read_folders([results], suites=suites, presets=[preset]).cells, suites, preset)
         with stopping_on(NoSuchResults):
-            cells = select(with_labelled_presets(read_folders([results], suites=[suite]).cells), [suite], [preset])
+            cells = select(with_labelled_presets(of_suites), [suite], [preset])
             select_metrics(cells, [metric])
         observed = residuals(cells, suite, preset, metric)
         if min(observed.of_datasets.shape) < 2:

@@ -11,21 +11,25 @@ MOST_LISTED = 20
 
 
 def as_one(cells: pd.DataFrame, suites: Sequence[str]) -> tuple[pd.DataFrame, str, list[str]]:
-    """Return the rows of several suites under one name, with one data set of those made from the same rows.
+    """Return the rows of several suites under one name, that name, and notes; see `without_copies`."""
+    rows, notes = without_copies(cells, suites)
+    name = " + ".join(suites)
+    return rows.assign(suite=name) if len(suites) > 1 else rows, name, notes
+
+
+def without_copies(cells: pd.DataFrame, suites: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of several suites with one of the data sets made from the same rows, and a note on the others.
 
     The data set is the unit of verdicts over data sets, and two versions of one are no independent evidence. Of several
-    versions, the one of the first suite is kept. Splits flagged as not to be ranked are left out before that.
+    versions, that of the first suite is kept. Splits flagged as not to be ranked are left out before. Rows of a single
+    suite are returned as they are, beside those of other suites.
 
     Args:
         cells: columns of `shared.schema.CELLS`.
         suites: names of the suites, in order.
-
-    Returns:
-        The rows, the name that their column `suite` has, and a note on what was left out, if anything was.
     """
-    name = " + ".join(suites)
     if len(suites) < 2:
-        return cells, name, []
+        return cells, []
     places = {suite: place for place, suite in enumerate(suites)}
     ranked = without_flagged(cells[cells["suite"].isin(places)])
     order = sorted(
@@ -37,9 +41,8 @@ def as_one(cells: pd.DataFrame, suites: Sequence[str]) -> tuple[pd.DataFrame, st
         first = kept.setdefault(origin(dataset), dataset)
         if first != dataset:
             left.append(f"{dataset} ({first})")
-    rows = ranked[ranked[SPLIT[0]].isin(kept.values())].assign(suite=name)
     notes = [f"Left out, as another set has the same rows: {listed(left, MOST_LISTED)}."] if left else []
-    return rows, name, notes
+    return ranked[ranked[SPLIT[0]].isin(kept.values())], notes
 
 
 def origin(dataset: str) -> str:

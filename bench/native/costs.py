@@ -11,6 +11,7 @@ from lockstep_bench.bench.native.values import Call, Nest, Program, Value
 # Steps, each of which takes about the time of a cycle.
 PER_NEST, PER_PRODUCT = 10, 40  # before and after the loops
 PER_LOOP = 1.5  # over the numbers in lanes
+PER_FOLD = 4  # of a number that is added to the sum of the numbers before it
 PER_TERM = 0.5  # of an inner product
 PER_TRANSPOSED_TERM = 3  # of inner products of rows whose numbers lie side by side
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
@@ -56,14 +57,15 @@ def _of_loops(nest: Nest, layout: Layout) -> float:
     if not layout.across:
         nest = merged(nest)
     assert nest.domain is not None
-    summed = {axis for statement in reductions_of(nest) for axis in statement.axes}
-    axis = layout.axis(nest.domain, windows(nest), summed)
+    sums = [statement.axes for statement in reductions_of(nest)]
+    axis = layout.axis(nest.domain, windows(nest), sums)
     indices = 1.0
     for place, size in enumerate(nest.domain):
         indices *= -(-size // layout.lanes) if place == axis else size
     loops = 0 if axis is None else prod(nest.domain) // nest.domain[axis]
     apart = 0 if axis is None else sum(view.strides[axis] not in (0, 1) for view in windows(nest))
-    return PER_NEST + PER_LOOP * loops + indices * (2 * len(nest.statements) + layout.lanes * apart)
+    folded = sum(PER_FOLD * prod(nest.domain) for axes in sums if axis in axes)
+    return PER_NEST + PER_LOOP * loops + indices * (2 * len(nest.statements) + layout.lanes * apart) + folded
 
 
 def _of_call(nest: Nest, layout: Layout) -> float:

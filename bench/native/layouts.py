@@ -1,6 +1,6 @@
 """The two memory layouts: the lanes of a SIMD value hold different replicas, or neighbouring numbers of one replica."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -45,19 +45,25 @@ class Layout:
         size = (value.size + self.slack) * BYTES[LANES[value.dtype]]
         return size if self.across else -(-size // ALIGNMENT) * ALIGNMENT
 
-    def axis(self, domain: Shape, views: Sequence[View], summed: Collection[int]) -> int | None:
+    def axis(self, domain: Shape, views: Sequence[View], sums: Sequence[tuple[int, ...]]) -> int | None:
         """Return the loop axis along which the lanes lie in the layout of one replica: the fastest one.
 
-        The result is None in the other layout, and if the nest reduces over all axes.
+        An axis over which the nest reduces is chosen only if every reduction is over all axes. The lanes are then added
+        one after the other, in the order of the loop.
+
+        The result is None in the other layout, and where the nest reduces over all axes and has neighbours apart.
 
         Args:
             domain: lengths of the loops of the nest.
             views: windows that the nest reads and writes, expanded to the shape `domain`.
-            summed: axes over which the nest reduces. They are not chosen, because sums over lanes would add the terms
-                in another order.
+            sums: axes of each reduction of the nest.
         """
         if self.across:
             return None
+        summed = {axis for axes in sums for axis in axes}
+        if domain and all(len(axes) == len(domain) for axes in sums) and sums:
+            last = len(domain) - 1
+            return last if all(view.strides[last] in (0, 1) for view in views) else None
         costs = {}
         for axis, size in enumerate(domain):
             if axis not in summed:

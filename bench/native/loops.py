@@ -99,8 +99,8 @@ class _NestWriter:
             for statement in reductions
             if statement.axes == tuple(self._order[depth - len(statement.axes) :])
         }
-        summed = {axis for statement in reductions for axis in statement.axes}
-        self._lane_axis = self._layout.axis(domain, windows(self._nest), summed)
+        self._lane_axis = self._layout.axis(domain, windows(self._nest), [statement.axes for statement in reductions])
+        self._folds = any(self._lane_axis in statement.axes for statement in reductions)
 
     def lines(self) -> Iterator[str]:
         """Yield its lines."""
@@ -163,13 +163,22 @@ class _NestWriter:
                     yield self._written(_over(target, self._domain), name, block)
             elif isinstance(statement, Reduce):
                 operand, window = self._read(statement.operand, known, block), self._sum_of(statement)
-                if statement in self._levels:
+                if self._folds:
+                    yield self._folded(statement, operand, block)
+                elif statement in self._levels:
                     name = f"{self._names[statement]}{block.suffix}"
                     yield f"{name} = {statement.combine.format(name, operand)};"
                 else:
                     yield self._written(window, statement.combine.format(self._element(window, block), operand), block)
             elif not isinstance(statement, Call):
                 yield self._written(statement.target, self._read(statement.operand, known, block), block)
+
+    def _folded(self, statement: Reduce, operand: str, block: _Block) -> str:
+        """Return the statement that adds the lanes of a number to an accumulator, in their order."""
+        name, kind = self._names[statement], LANES[statement.operand.value.dtype]
+        combined = statement.combine.format(name, "splat(terms[lane])")
+        loop = f"for (int lane = 0; lane < {block.lanes}; lane++) {name} = {combined};"
+        return f"{{ const {kind} terms = {operand}; {loop} }}"
 
     def _read(self, view: View, known: dict[Value, str], block: _Block) -> str:
         """Return the expression of a window's number at the present indices of the loops."""

@@ -216,3 +216,18 @@ def test_zero_initialisation_keeps_already_computed_parts(run_update):
     update = run_update(function, [torch.randn(R, rows, 4, generator=generator) for rows in (3, 8)])
     for outcome, expected in zip(update.outcomes, update.expected, strict=True):
         torch.testing.assert_close(outcome, expected)
+
+
+def test_sums_over_all_numbers_of_a_tensor_equal_torch_in_both_layouts(run_update):
+    """In the layout of one replica, such sums add the lanes one after the other."""
+
+    def function(vector: Tensor, matrix: Tensor) -> list[Tensor]:
+        scaled = vector / vector.exp().add(1).sqrt()
+        clipped = scaled * (1 / scaled.square().sum().sqrt()).clamp(max=1)
+        largest = (matrix * 2).amax() + matrix.mT.square().mean()
+        return [clipped, (matrix.mT.contiguous() * largest).cumsum(0)]
+
+    generator = torch.Generator().manual_seed(0)
+    update = run_update(function, [torch.randn(R, *shape, generator=generator) for shape in ((37,), (5, 19))])
+    for outcome, expected in zip(update.outcomes, update.expected, strict=True):
+        torch.testing.assert_close(outcome, expected)

@@ -31,9 +31,11 @@ def test_escaped_bars_of_tables_are_shown_as_bars(page):
     assert page(r"<td><code>paper\|tuned</code></td>") == "<td><code>paper|tuned</code></td>"
 
 
-@pytest.mark.parametrize("block", ["<pre><code>run --each</code></pre>", "<pre><span></span><code>a --b</code></pre>"])
-def test_blocks_of_code_are_left_alone(page, block):
-    assert page(block) == block
+@pytest.mark.parametrize("start", ["<pre><code>", "<pre><span></span><code>"])
+def test_options_of_commands_stay_whole_and_programs_are_left_alone(page, start):
+    command, program = f"{start}run a-b --each\n</code></pre>", f'{start}<span class="n">a</span> - 1</code></pre>'
+    assert page(command) == f'{start}run a-b <span class="whole">--each</span>\n</code></pre>'
+    assert page(program) == program
 
 
 def test_numbers_and_intervals_of_tables_break_once(page):

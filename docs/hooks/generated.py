@@ -142,7 +142,8 @@ def _described(chosen: list[Row]) -> str:
         card = methods.card(row.name)
         caveats = [f"{word}: {row.facts[fact]}" for fact, word in CAVEATS.items() if fact in row.facts]
         lines.append([f"`{row.name}`", _cell(card.variant), _cell(card.paper), _cell("; ".join(caveats))])
-    return _table(["method", "what it is", "paper", "caveats and limits"], lines)
+    columns = ["method", "what it is", "paper", "caveats and limits"]
+    return _table(columns, lines) if any(line[-1] for line in lines) else _table(columns[:-1], [x[:-1] for x in lines])
 
 
 def _ranges(chosen: list[Row]) -> str:

@@ -407,5 +407,7 @@ def _tests_in_words(ranking: Ranking | None) -> str:
     elif not (sizes := [row.verdict_detectable for row in ranking.rows if isfinite(row.verdict_detectable)]):
         tests = ""  # the notes say why nothing is tested
     else:
-        tests += f" The median pair would be distinguished with 80 % power if it differed by {rounded(median(sizes))}."
+        unit = " nats" if ranking.unit == "nats" else ""
+        size = f"{rounded(median(sizes))}{unit}"
+        tests += f" The median pair would be distinguished with 80 % power if it differed by {size}."
     return " ".join(filter(None, [tests, *ranking.notes]))

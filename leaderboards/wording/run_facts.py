@@ -12,6 +12,8 @@ from lockstep_bench.leaderboards.data.frames import groups, listed
 from lockstep_bench.leaderboards.wording.formats import counted
 from lockstep_bench.shared.protocol import in_words
 
+NOT_INSTALLED = "not installed"  # as `bench.environment.provenance` records it
+
 
 class RunWords(NamedTuple):
     """Description, in words, of the results of one suite under one preset."""
@@ -83,7 +85,10 @@ def revision(commit: str, dirty: bool | None) -> str:
 
 @cache
 def versions(documents: tuple[str, ...]) -> str:
-    """Return the package versions in several JSON documents as text: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
+    """Return the package versions in several JSON documents as text: "numpy 2.2.0, torch 2.6.0 and 2.7.1".
+
+    A package that only some runs had is followed by "(not in all runs)".
+    """
     by_package: dict[str, set[str]] = {}
     for document in documents:
         try:
@@ -91,7 +96,12 @@ def versions(documents: tuple[str, ...]) -> str:
                 by_package.setdefault(package, set()).add(str(version))
         except (ValueError, AttributeError):
             by_package.setdefault("unreadable", set()).add(document)
-    return ", ".join(f"{package} {' and '.join(sorted(versions))}" for package, versions in sorted(by_package.items()))
+    return ", ".join(f"{package} {_versions(found)}" for package, found in sorted(by_package.items()))
+
+
+def _versions(found: set[str]) -> str:
+    installed = found - {NOT_INSTALLED}
+    return " and ".join(sorted(installed or found)) + (" (not in all runs)" if installed and installed < found else "")
 
 
 def _listed(items: Iterable[object]) -> str:

@@ -76,6 +76,19 @@ def test_all_formulas_become_mathml(site):
 
 
 @pytest.mark.xdist_group("documents")
+def test_lists_and_tables_are_as_long_as_in_markdown(site):
+    # Python-Markdown ends a list at a part that is indented by fewer than four spaces, and GitHub does not.
+    for source in [*ROOT.glob("docs/*.md"), ROOT / "CONTRIBUTING.md"]:
+        text = re.sub(r"(?ms)^```.*?^```$", "", source.read_text(encoding="utf-8"))
+        page = (site / source.with_suffix(".html").name).read_text(encoding="utf-8")
+        article = page[page.index("<article") : page.index("</article")]
+        assert article.count("<ol>") == len(re.findall(r"(?m)^1\. ", text)), source
+        if "<!-- presets -->" not in text and "<!-- metrics -->" not in text and source.name != "api.md":
+            rulers = re.findall(r"(?m)^ *\|(?::?-+:?\|)+$", text)
+            assert article.count("<table") == len(rulers), source
+
+
+@pytest.mark.xdist_group("documents")
 def test_links_out_of_the_documents_lead_to_copies(site):
     page = (site / "adding-a-method.html").read_text(encoding="utf-8")
     (link,) = re.findall(r'href="(source/\S+langevin\.py)"', page)
@@ -142,6 +155,14 @@ def test_pages_show_ranges_and_caveats_of_every_method(generated):
         for name, row in described.items():
             caveat = methods.get(name).spread_caveat
             assert not caveat or f"spread: {caveat}" in row[3]
+
+
+def test_tables_of_methods_without_caveats_have_no_column_for_them(generated):
+    described = {key: generated.of_families([key]).partition("### Search")[0] for key in ("inducing", "swag")}
+    assert [("caveats" in text, {len(row) for row in cells(text)}) for text in described.values()] == [
+        (False, {3}),
+        (True, {4}),
+    ]
 
 
 def test_protocols_page_shows_every_preset(generated):

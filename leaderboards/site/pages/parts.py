@@ -39,6 +39,11 @@ class PagePart(NamedTuple):
     page: str = ""
 
     @property
+    def folded(self) -> bool:
+        """True for details that a reader opens, which stand beside each other."""
+        return self.html.lstrip().startswith("<details")
+
+    @property
     def target(self) -> str:
         """Id of the part's HTML element."""
         return addresses.fragment(self.suite, self.preset, self.name)

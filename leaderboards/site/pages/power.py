@@ -128,7 +128,8 @@ def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
     if n_datasets > 1 and ranking.rows:
         size = median(row.verdict_detectable for row in ranking.rows)
         power = (
-            f"The median pair is distinguished with 80 % power if it differs by {printed.size(size, ranking.unit)}."
+            f"The median pair is distinguished with 80 % power if it differs by {printed.size(size, ranking.unit)}"
+            f"{' nats' if ranking.unit == 'nats' else ''}."
             if size < inf
             else "No difference is distinguished, however large."
         )
@@ -153,7 +154,7 @@ def _counts(answers: list[Answer], noun: str) -> str:
     below = 0
     for most in BANDS:
         n = sum(below < amount <= most for amount in tested)
-        parts += [f"{n} would be by up to {most} {noun}s"] if n else []
+        parts += [f"{n} would be settled by up to {most} {noun}s"] if n else []
         below = most
     more = sum(below < amount < inf for amount in tested)
     parts += [f"{more} by more than {below}"] if more else []

@@ -1,6 +1,7 @@
 """The page of one suite: for each preset, the standings over all data sets, and the results of all methods."""
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from lockstep_bench.leaderboards.figures.plots import Plot
@@ -156,13 +157,18 @@ def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
 
 
 def grids(site: Site, suite: str, preset: str, boards: list[Board], key: str) -> list[Grid]:
-    """Return a grid for each headline metric, the leading one first; `key` is as in `overall.figures`."""
+    """Return a grid for each headline metric with a value, the leading one first; `key` is as in `overall.figures`."""
     first = leading(boards)
     names = [first, *(name for name in HEADLINE_OF_MEDIANS if name != first)]
     with_metric = {name: [board for board in boards if name in board.headline] for name in names}
-    return [
-        grid(site, suite, preset, name, having, name == first, key) for name, having in with_metric.items() if having
-    ]
+    known = {name: having for name, having in with_metric.items() if name == first or _with_value(having, name)}
+    return [grid(site, suite, preset, name, having, name == first, key) for name, having in known.items()]
+
+
+def _with_value(boards: list[Board], name: str) -> bool:
+    """Return whether any method has a value of the metric, as no method has a time if none was measured alone."""
+    cells = (row.cells.get(name) for made in boards for row in made.rows if not row.published)
+    return any(isfinite(cell.amount) for cell in cells if cell)
 
 
 def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], leads: bool, key: str) -> Grid:

@@ -57,7 +57,7 @@
       for (const row of table.tBodies[0].rows) hidden.forEach((away, place) => { row.cells[place].hidden = away; });
     }
     for (const place of document.querySelectorAll(".count")) {
-      const key = document.querySelector("main tr.item[data-method]") ? "method" : "dataset";
+      const key = document.querySelector("main table[data-board] tr.item[data-method]") ? "method" : "dataset";
       const names = (rows) => new Set([...rows].map((row) => row.dataset[key])).size;
       const rows = [...document.querySelectorAll("main table[data-board] tbody tr.item")];
       const left = rows.filter((row) => !row.closest("[hidden]"));

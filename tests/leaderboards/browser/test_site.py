@@ -85,6 +85,12 @@ def test_search_for_two_names_finds_both_methods(visit):
     assert count.inner_text() == "0 of 7 methods shown; nothing is called “swag”"
 
 
+def test_page_of_a_method_with_failures_counts_data_sets(visit, site):
+    pages = (path for path in site.glob("method-*.html") if '<tr class="item" data-method' in path.read_text())
+    page = visit(next(pages).name)
+    assert page.get_by_role("status").first.inner_text() == "2 of 2 data sets shown"
+
+
 def test_figures_show_the_chosen_metric(visit):
     page = visit(SUITE)
 

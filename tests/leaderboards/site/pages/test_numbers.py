@@ -76,6 +76,18 @@ def test_page_counts_unfinished_splits(built):
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_suite_has_no_table_of_times_if_none_was_measured_alone(built, alone):
+    row = {"nmll": 1.0, "rmse": 2.0, "tune_seconds": 3.0, "fit_seconds": 1.0, "exclusive": alone}
+    assert ("Wall-clock seconds" in built(row)["suite-uci.html"].words) == alone
+
+
+@pytest.mark.parametrize(("size", "dense"), [(9, False), (10, True)])
+def test_table_of_ten_data_sets_is_dense(built, size, dense):
+    page = built(*({"dataset": f"own-{n}", "nmll": 1.0} for n in range(size)))["suite-uci.html"]
+    assert ("overview dense" in [attrs.get("class") for tag, attrs in page.tags if tag == "table"]) == dense
+
+
 def test_further_metrics_can_be_expanded(classification_site):
     assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables

@@ -3,6 +3,7 @@
 A board is the leaderboard of one suite, data set, preset and protocol.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -145,7 +146,9 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
-    spaces = cells.groupby([*BOARD, "method"])["search_space"].nunique()
+    known = {space: _without_unit(space) for space in cells["search_space"].dropna().unique()}
+    spaces = cells.assign(search_space=cells["search_space"].map(known)).groupby([*BOARD, "method"])["search_space"]
+    spaces = spaces.nunique()
     boards: dict[str, list[tuple[str, str]]] = {}
     for _, dataset, preset, _, method in spaces[spaces > 1].index:
         boards.setdefault(method, []).append((dataset, preset))
@@ -153,6 +156,18 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
         Mixture(f"Results of different search spaces of {method} stand side by side", tuple(some))
         for method, some in boards.items()
     ]
+
+
+def _without_unit(space: str) -> str:
+    """Return a search space with the range of the noise precision replaced by the ratio of its ends.
+
+    On many data sets this range follows the variance of a split's own training targets, so that all splits differ.
+    """
+    distributions = json.loads(space)
+    ends = distributions.get("noise_precision", {}).get("attributes", {}) if isinstance(distributions, dict) else {}
+    if not ends.get("low") or "high" not in ends:
+        return space
+    return json.dumps(distributions | {"noise_precision": f"{ends['high'] / ends['low']:.6g}"})
 
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:

@@ -1,5 +1,6 @@
 """Sentences on rows that contradict each other or differ otherwise."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -81,6 +82,16 @@ def test_commits_of_equal_code_identity_need_no_note(cells, identities, alike):
 def test_note_reports_mixed_seeds_and_devices(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
     assert sentence == f"Results of different {words} stand side by side: energy (paper)."
+
+
+def test_noise_ranges_of_each_split_are_one_search_space(cells):
+    def space(low: float, high: float) -> str:
+        attributes = {"step": None, "low": low, "high": high, "log": True}
+        return json.dumps({"noise_precision": {"name": "FloatDistribution", "attributes": attributes}})
+
+    rows = [{"split": split, "search_space": space(low, 100 * low)} for split, low in enumerate((0.162, 0.163))]
+    assert said(cells(*rows)) == []
+    assert len(said(cells(*rows, {"split": 2, "search_space": space(0.1, 1.0)}))) == 1
 
 
 def test_note_reports_mixed_search_spaces_of_a_method(cells):

@@ -147,8 +147,8 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
     known = {space: _without_unit(space) for space in cells["search_space"].dropna().unique()}
-    spaces = cells.assign(search_space=cells["search_space"].map(known)).groupby([*BOARD, "method"])["search_space"]
-    spaces = spaces.nunique()
+    comparable = cells.assign(search_space=cells["search_space"].map(known))
+    spaces = comparable.groupby([*BOARD, "method"])["search_space"].nunique()
     boards: dict[str, list[tuple[str, str]]] = {}
     for _, dataset, preset, _, method in spaces[spaces > 1].index:
         boards.setdefault(method, []).append((dataset, preset))

@@ -166,8 +166,9 @@ MEASURED = (
     *(FACTOR, *COMPUTED, *schema.COSTS),
 )
 
-# Metrics that finished rows may lack: those that are newer than some rows, and those of recalibrated rows.
-OPTIONAL = frozenset({*schema.LATER, *RECALIBRATED})
+# Metrics that finished rows may lack: those that are newer than some rows, those of recalibrated rows, and uncontended
+# times (`data.times`).
+OPTIONAL = frozenset({*schema.LATER, *RECALIBRATED, *schema.TIMES, *COMPUTED})
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (

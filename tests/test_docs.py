@@ -32,3 +32,15 @@ def test_tests_named_in_documents_exist(text):
     for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text.read_text()):
         nodes = ast.parse((ROOT / file).read_text()).body
         assert name in [node.name for node in nodes if isinstance(node, ast.FunctionDef)], f"{file}::{name}"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
+def test_rows_of_tables_stand_on_lines_of_their_own(text):
+    inside = False
+    for line in re.sub(r"^```.*?^```$", "", text.read_text(), flags=re.MULTILINE | re.DOTALL).splitlines():
+        ruler = re.search(r"\|[:-]*---", line)
+        if inside or ruler:
+            inside = line.lstrip().startswith("|")
+            assert not inside or line.rstrip().endswith("|"), line
+            assert not ruler or re.fullmatch(r"[|: -]+", line), line
+            assert inside or not line or not line[0].isalnum(), line

@@ -27,6 +27,7 @@ from lockstep_bench import methods
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
+from lockstep_bench.leaderboards.stats.rank_correlation import interval_over_methods, rank_correlation
 from lockstep_bench.leaderboards.stats.ranking import rank
 from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 from lockstep_bench.leaderboards.tables.ranking_numbers import difference, interval
@@ -223,3 +224,24 @@ def test_every_decimal_number_in_documents_has_a_source(path):
 def test_exempted_sections_of_documents_exist():
     for name, heading in EXCEPTIONS:
         assert any(heading in block.headings for block in blocks(ROOT / name)), (name, heading)
+
+
+@pytest.mark.parametrize("name", ["findings", "sampling", "statistics"])
+def test_rank_correlations_are_those_of_stored_results(name):
+    text = (ROOT / f"docs/{name}.md").read_text()
+    said = " ".join(text.split())
+    commands = re.findall(r"<!-- from python -m leaderboards correlate leaderboards/results (.*?) -->", text)
+    assert commands
+    for command in commands:
+        options = dict(re.findall(r"--(\w+) (\S+)", command))
+        cells = with_labelled_presets(kept()[lambda rows, suite=options["suite"]: rows["suite"].eq(suite)])
+        if "datasets" in options:
+            cells = cells[cells["dataset"].isin(options["datasets"].split(","))]
+        found = rank_correlation(cells, options["suite"], options["preset"], tuple(options["metrics"].split(",")))
+        low, high = interval_over_methods(found)
+        mean, *interval = (f"{number:.2f}".replace("-", "−") for number in (found.mean, found.low, found.high))
+        assert mean in said, command
+        assert " to ".join(interval) in said, command
+        if name == "statistics":
+            over_methods = f"{low:.2f} to {high:.2f}".replace("-", "−")
+            assert f"{mean} ({' to '.join(interval)}; {over_methods})" in said, command

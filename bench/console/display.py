@@ -146,6 +146,10 @@ def show_plan(wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Wo
         say(f"Preset {preset}: {SUITES[suite].kind.in_words(protocols[key])}")
         for name, counts in by_dataset.items():
             say(f"  {name}: {len(counts)} methods x {max(counts.values())} splits")
+        likelihood = protocols[key].likelihood
+        classified = [name for name in by_dataset if datasets.entry(name).n_classes is not None]
+        if likelihood != "gaussian" and classified:
+            say(f"  The likelihood {likelihood} is of regressions; it changes nothing on {', '.join(classified)}")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
     say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_device, workers)))}")

@@ -62,13 +62,14 @@ def show_outcome(
     for outcome in outcomes:
         columns = sorted({row.dataset for row in outcome.rows})
         tables = _tables(outcome, columns, signs, out.width)
-        order = f"methods by mean rank on {len(columns)} data sets, " if len(columns) > 1 else ""
+        order = f"; methods by mean rank on {len(columns)} data sets" if len(columns) > 1 else ""
+        lowest = f"{',' if order else ';'} {BEST} {_lowest(outcome)}" if outcome.best else ""
         if len(tables) > MOST_TABLES:
-            say(f"{outcome.title}, lower is better; {order}and on how many data sets ...")
+            say(f"{outcome.title}, lower is better{order}, and on how many data sets ...")
             out.print(_summary(outcome, signs))
             continue
         statistic = "median and worst" if any(row.by_median for row in outcome.rows) else "mean±standard error"
-        say(f"{outcome.title}, {statistic} over splits, lower is better; {order}{BEST} the lowest:")
+        say(f"{outcome.title}, {statistic} over splits, lower is better{order}{lowest}:")
         for table in tables:
             out.print(table)
     said = {words for words in signs for outcome in outcomes for row in outcome.rows if words in str(row.remark)}
@@ -161,6 +162,11 @@ def _figure(row: Any, outcome: MetricSummary, signs: Mapping[str, str]) -> str:
     if row.by_median:
         return f"{row.median:.2f}, {row.worst:.2f}{marks}{best}{failed}"
     return f"{row.mean:.2f}{f'±{row.stderr:.2f}' if row.n > 1 else ''}{marks}{best}{failed}"
+
+
+def _lowest(outcome: MetricSummary) -> str:
+    """Return what the mark of the lowest number says: baselines are not marked, even where they are lower."""
+    return "the lowest, baselines apart" if outcome.ranks.keys() & set(methods.UNRANKED) else "the lowest"
 
 
 def _without_baseline(wanted: Sequence[Cell]) -> list[str]:

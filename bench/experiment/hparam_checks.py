@@ -33,9 +33,8 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
     spaces = _spaces(request, names, method_names, protocol)
     for each in protocol.hparams.every:
         if each.method:
-            known(
-                "--hparam: method", each.method, tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
-            )
+            chosen = tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
+            known("--hparam: method", each.method, chosen, "is not in this run")
         concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
         if problem := complaint(each, concerned):
             raise InvalidRequest(f"--hparam {each}: {problem}")

@@ -89,7 +89,7 @@ def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ..
             raise InvalidRequest(
                 f"--method-option {text!r} cannot be read; write METHOD:NAME=VALUE, as in mfvi:tempering=0.1"
             )
-        known("--method-option: method", match["method"], names)
+        known("--method-option: method", match["method"], names, "is not in this run")
         if match["name"] in given.setdefault(match["method"], {}):
             raise InvalidRequest(f"--method-option {match['method']}:{match['name']} is given twice; leave one out")
         given[match["method"]][match["name"]] = match["value"]

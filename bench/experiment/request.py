@@ -37,10 +37,10 @@ class Request:
     replication: str = ""
 
 
-def known(kind: str, name: str, allowed: Sequence[str]) -> str:
+def known(kind: str, name: str, allowed: Sequence[str], fault: str = "is unknown") -> str:
     """Return `name` if it is allowed; otherwise raise `InvalidRequest` and suggest the nearest allowed name."""
     if name in allowed:
         return name
     near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise InvalidRequest(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise InvalidRequest(f"{kind} {name!r} {fault}{hint} Allowed: {', '.join(allowed)}")

@@ -301,5 +301,5 @@ def _check_name(what: str, name: str, allowed: Mapping[str, Any] | tuple[str, ..
     if name in allowed:
         return
     near = get_close_matches(name, allowed, n=1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
+    meant = f"; did you mean {near[0]!r}?" if near else "."
     raise ValueError(f"{what} {name!r} is unknown{meant} Allowed: {', '.join(allowed)}")

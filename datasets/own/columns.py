@@ -178,7 +178,9 @@ def _classes(column: pd.Series) -> TargetColumn:
             f"the target {name!r} has {len(values)} classes in {len(column)} rows; most would have one row. "
             "Choose another column, or give --task regression if it holds numbers"
         )
-    classes = tuple(map(str, values))
+    # pandas reads whole numbers as floats; a class 3 is not to be called 3.0.
+    whole = values.dtype.kind == "f" and bool((values == values.round()).all())
+    classes = tuple(f"{value:.0f}" if whole else str(value) for value in values)
     sizes = dict(zip(classes, map(int, counts), strict=True))
     numbered = {f"{number} is {value}": size for number, (value, size) in enumerate(sizes.items())}
     rare = {value: size for value, size in sizes.items() if size < FEW_IN_CLASS}

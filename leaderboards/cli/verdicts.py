@@ -113,7 +113,12 @@ def rank(
     if not any(ranking.rows for ranking in found.values()):
         for note in dict.fromkeys(notes):
             typer.echo(note, err=True)
-        stop("no method to rank: `constant` competes only where --methods names it, and failures have no rank")
+        lacking = f"no split has a value of {metric} for all of {', '.join(names)}"
+        stop(
+            f"no method to rank: {lacking}; name fewer, or choose another metric"
+            if len(names) > 1
+            else "no method to rank: `constant` competes only where --methods names it, and failures have no rank"
+        )
     others = [name for name in MEASURED if name != metric and name in cells]
     summary = summarise(cells.drop(columns=others))
     said = {

@@ -281,6 +281,8 @@ def comparable_of(
             f"Not tested by splits, which share too many rows to be worth two experiments: {', '.join(shared)}."
         )
     named = "" if all(absent.all() for absent in missing) else reference
+    if named and not isinstance(goal, str):
+        notes.append(f"Differences are of the distance to {goal:g}: below 0 is nearer than {visible(reference)}.")
     return Comparable(by_dataset, methods, metric, goal, named, notes, methods)
 
 

@@ -54,8 +54,9 @@ class Ranked(NamedTuple):
             features; failures share the last ranks.
         rank_low: the best rank in its confidence set, at a level of 95 % for all methods together.
         rank_high: the worst rank in its confidence set.
-        difference: mean over data sets of its metric minus the reference method's, in the unit of `Ranking.unit`, over
-            those on which neither failed on a split. NaN for the reference, and if there is no data set left.
+        difference: mean over data sets of its metric minus the reference method's (of the distances to the nominal
+            value if the metric has one), in the unit of `Ranking.unit`, over those on which neither failed on a split.
+            NaN for the reference, and if there is no data set left.
         low: lower end of the 95 % interval of `difference`, for this method alone.
         high: upper end of this interval.
         p_best: probability that it is the best (`best_probability`).

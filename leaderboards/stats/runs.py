@@ -167,8 +167,8 @@ def paired(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set is left out if results finished on it but none has the metric, which then does not apply to it. Also left
-    out, as if they had not been run, are finished results that lack a metric because they are older than it or not
-    recalibrated (`metrics.OPTIONAL`), and splits that the data set flags as not to be ranked.
+    out, as if they had not been run, are finished results that lack a metric because they are older than it, not
+    recalibrated or not timed alone (`metrics.OPTIONAL`), and splits that the data set flags as not to be ranked.
 
     Args:
         cells: columns of `shared.schema.CELLS`.

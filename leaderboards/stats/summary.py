@@ -94,7 +94,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
 
     n_failed counts runs that diverged or failed. A method has a row for every metric that some method has on the data
     set, with n = 0 if it has no value itself, so that failures stay visible. The exception are metrics that its
-    finished results lack because they are older than the metric or not recalibrated (`metrics.OPTIONAL`).
+    finished results lack because they are older than the metric, not recalibrated or not timed (`metrics.OPTIONAL`).
 
     Args:
         cells: result rows with labelled presets (`with_labelled_presets`).

@@ -278,7 +278,7 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Boa
     if values.n_failed:
         hint += f", {values.n_failed} failed"
     if place is not None and ranking is not None:
-        hint += _difference_in_words(place, ranking)
+        hint += _difference_in_words(place, ranking, metric(values.metric).goal)
     return BoardCell(
         value=middle if values.by_median else not_nothing(values.mean, decimals),
         stderr="" if values.by_median else stderr,
@@ -382,13 +382,14 @@ def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources)
     return f"Not directly comparable with published numbers: {'; '.join(parts)}." if parts else ""
 
 
-def _difference_in_words(place: Ranked, ranking: Ranking) -> str:
+def _difference_in_words(place: Ranked, ranking: Ranking, goal: str | float | None) -> str:
     """Return the part of a tooltip on the difference to the reference; "" where it has no interval."""
     if isnan(place.low):
         return ""
     unit = " nats" if ranking.unit == "nats" else ""
+    what = "" if isinstance(goal, str | None) else f", in distance to {goal:g}"
     return (
-        f"; against {visible(ranking.reference)}: {difference(place, ranking.unit)}{unit}, 95 % interval "
+        f"; against {visible(ranking.reference)}{what}: {difference(place, ranking.unit)}{unit}, 95 % interval "
         f"{interval(place, ranking.unit)} (80 % power for a difference of {detectable(place, ranking.unit)})"
     )
 

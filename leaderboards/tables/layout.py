@@ -159,8 +159,8 @@ class LayoutTable(NamedTuple):
         elif self.n_rivals > 1:
             sentences.append(
                 f"{best}: every other method is significantly worse; {could_be}: no method is significantly better, "
-                "and at least one is worse (corrected resampled t tests of all pairs, 5 % level for all data sets "
-                "together)"
+                "and at least one is worse (corrected resampled t tests of all pairs by Holm's method, at a level of "
+                "5 % on each data set)"
             )
         if self.fewer:
             sentences.append("Methods with fewer splits are compared on these, with all that were run on them")

@@ -98,7 +98,9 @@ def sentence(rows: Sequence[Ranked], metric: str, title: str = "") -> str:
         lead = f"{joined(leaders)} could be {'the ' if len(leaders) == 1 else ''}best of {of}"
     else:
         lead = f"no method is shown to be better than another one of {of}"
-    if len(undecided) == len(rows):
+    if len(rows) == 1:
+        lead, undecided = "there is no other method to compare with", []
+    elif len(undecided) == len(rows):
         lead, undecided = f"{lead}: there is too little evidence", []
     parts = [
         lead,

@@ -2,19 +2,22 @@
 
 import pandas as pd
 
-from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.metrics import COMPUTED, metric
 from lockstep_bench.leaderboards.wording.formats import counted, visible
 from lockstep_bench.shared.rows.recalibrated import SHOWN as RECALIBRATED
-from lockstep_bench.shared.schema import CLASSIFICATION, LATER, REGRESSION
+from lockstep_bench.shared.schema import CLASSIFICATION, LATER, REGRESSION, TIMES
 
 MOST_NAMED = 6  # methods in a sentence
 OLDER = "not measured: the rows are older than this metric"
 NOT_RECALIBRATED = "not recalibrated: `lockstep-bench recalibrate` does it where predictions are kept"
+NOT_TIMED = "not timed: its cells ran beside others; `run_all.py --timing` repeats one alone"
 
 
 def missing(name: str) -> str:
     """Return why finished results of a method lack a metric."""
-    return NOT_RECALIBRATED if name in RECALIBRATED else OLDER
+    if name in RECALIBRATED:
+        return NOT_RECALIBRATED
+    return NOT_TIMED if name in (*TIMES, *COMPUTED) else OLDER
 
 
 def older_rows(cells: pd.DataFrame) -> str:

@@ -146,15 +146,9 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
-    """Return notes on boards with several search spaces of a method, besides ranges of the noise of each split.
-
-    Where a data set has no range of its own, the range of `noise_precision` follows from the split's training targets
-    (`datasets.Source.noise_precisions`).
-    """
-    shared = cells["search_space"].map(
-        {space: _without_noise(space) for space in cells["search_space"].dropna().unique()}
-    )
-    spaces = shared.groupby([cells[name] for name in (*BOARD, "method")]).nunique()
+    known = {space: _without_unit(space) for space in cells["search_space"].dropna().unique()}
+    comparable = cells.assign(search_space=cells["search_space"].map(known))
+    spaces = comparable.groupby([*BOARD, "method"])["search_space"].nunique()
     boards: dict[str, list[tuple[str, str]]] = {}
     for _, dataset, preset, _, method in spaces[spaces > 1].index:
         boards.setdefault(method, []).append((dataset, preset))
@@ -164,8 +158,16 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
     ]
 
 
-def _without_noise(space: str) -> str:
-    return json.dumps({name: values for name, values in json.loads(space).items() if name != "noise_precision"})
+def _without_unit(space: str) -> str:
+    """Return a search space with the range of the noise precision replaced by the ratio of its ends.
+
+    On many data sets this range follows the variance of a split's own training targets, so that all splits differ.
+    """
+    distributions = json.loads(space)
+    ends = distributions.get("noise_precision", {}).get("attributes", {}) if isinstance(distributions, dict) else {}
+    if not ends.get("low") or "high" not in ends:
+        return space
+    return json.dumps(distributions | {"noise_precision": f"{ends['high'] / ends['low']:.6g}"})
 
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:

@@ -161,4 +161,4 @@ def new(
 
 
 if __name__ == "__main__":
-    app()
+    app(prog_name="python -m methods")

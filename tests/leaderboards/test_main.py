@@ -391,6 +391,17 @@ def test_rank_reports_that_there_are_no_competitors(shared_folder):
     assert "no method to rank" in refused("rank", shared_folder(*rows), *WANTED)
 
 
+def test_rank_says_that_a_single_method_has_no_rival(ranked):
+    out = run("rank", ranked, *WANTED, "--methods", "map").stdout
+    assert "By NMLL over 6 data sets (12 splits): there is no other method to compare with." in " ".join(out.split())
+
+
+def test_rank_names_methods_without_common_values(shared_folder):
+    rows = [{"dataset": "d", "method": m, "split": s, "nmll": 1.0} for m, s in (("map", 0), ("swag", 1))]
+    said = refused("rank", shared_folder(*rows), *WANTED, "--methods", "map,swag")
+    assert "no split has a value of nmll for all of map, swag" in said
+
+
 def test_rank_on_each_data_set_names_the_data_set(ranked):
     lines = run("rank", ranked, *WANTED, "--each", "--format", "csv").stdout.splitlines()
     assert lines[0] == f"dataset,{RANKED}"

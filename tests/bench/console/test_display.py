@@ -5,7 +5,9 @@ import io
 from rich.markup import escape
 from rich.table import Table
 
-from lockstep_bench.bench.console.display import CommandConsole, show_error
+from lockstep_bench.bench.console.display import CommandConsole, show_error, show_plan
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.shared.protocol import Protocol
 
 
 def test_terminal_escape_sequences_are_printed_as_text():
@@ -27,3 +29,11 @@ def test_long_values_in_errors_are_cut(capsys):
     assert "lr is 9999" in shown
     assert "give a number" in shown
     assert len(shown) < 400
+
+
+def test_plan_says_where_the_likelihood_changes_nothing(capsys):
+    cells = [
+        Cell("uci", name, "map", 0, "quick-modified", Protocol(likelihood="student-t"), 0) for name in ("yacht", "wdbc")
+    ]
+    show_plan(cells, cells, [])
+    assert "The likelihood student-t is of regressions; it changes nothing on wdbc\n" in capsys.readouterr().out

@@ -93,6 +93,12 @@ def test_baselines_such_as_constant_come_last_and_unranked(shown):
     assert order(text, "constant", "gp", "map", "vifa")[:2] == ["vifa", "map"]
     assert "1.00±0.10*" in text
     assert "0.40±0.10*" not in text
+    assert "lower is better; * the lowest, baselines apart:" in text
+
+
+def test_lowest_number_is_explained_only_where_one_is_marked(shown):
+    assert "lower is better:" in shown({"yacht": {"constant": 0.5, "map": 0.4}})
+    assert "lower is better; * the lowest:" in shown({"yacht": {"vifa": 0.5, "map": 0.4}})
 
 
 def test_failed_methods_rank_last(shown):

@@ -43,7 +43,7 @@ def test_given_search_range_keeps_the_methods_log_scale():
     [
         ("learning_rate=1", r"no hyper-parameter 'learning_rate'; map has lr \(.* to .*\), prior_precision \("),
         ("mfvi-mean:prior_precision=1", r"'prior_precision'; mfvi-mean has lr \(.*\), penalty_weight \(0\.1, "),
-        ("vifa:lr=1", "method 'vifa' is unknown; .*Allowed: map, mfvi-mean"),
+        ("vifa:lr=1", r"method 'vifa' is not in this run\. Allowed: map, mfvi-mean"),
         ("lr=0", "0 is not above 0, and its range is logarithmic; map has lr"),
         ("lr", "--hparam 'lr' cannot be read"),
         ("lr=0..1", "0 is not above 0, and its range is logarithmic; map has lr"),
@@ -88,7 +88,7 @@ def test_method_option_becomes_part_of_the_methods_name():
     ("options", "complaint"),
     [
         (["tempering=1"], "write METHOD:NAME=VALUE, as in mfvi:tempering=0.1"),
-        (["vifa:latent_dim=2"], "--method-option: method 'vifa' is unknown; .*Allowed: map, mfvi"),
+        (["vifa:latent_dim=2"], r"--method-option: method 'vifa' is not in this run[.;].* Allowed: map, mfvi"),
         (["mfvi:tempring=1"], r"mfvi has no option 'tempring'; its options are: .*tempering \(a number\)"),
         (["mfvi:tempering=1", "mfvi:tempering=2"], "mfvi:tempering is given twice"),
     ],

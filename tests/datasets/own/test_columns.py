@@ -99,6 +99,8 @@ def test_task_is_inferred_from_the_target_column(column, classes, y):
 
 def test_given_task_overrides_the_inferred_one():
     assert target_of(series(1, 2, 3, 1, 2, 3), "classification").classes == ("1", "2", "3")
+    assert target_of(series(1.0, 2.0, 10.0, 1.0, 2.0, 10.0), "classification").classes == ("1", "2", "10")
+    assert target_of(series(0.5, 2.0, 0.5, 2.0), "classification").classes == ("0.5", "2.0")
     assert target_of(series(0, 1, 1), "regression").classes == ()
 
 

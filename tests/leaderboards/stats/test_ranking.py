@@ -64,6 +64,13 @@ def test_differences_have_the_sign_of_the_metric(cells):
     assert isnan(by_method(ranking)["map"].difference)
 
 
+def test_coverages_are_compared_by_distance_to_nominal_value(cells):
+    coverage = {"d1": {"map": [0.99, 0.99], "swag": [0.94, 0.94]}, "d2": {"map": [0.91], "swag": [0.96]}}
+    ranking = rank(cells(*rows_of(coverage, "coverage_95")), "uci", "paper", "coverage_95")
+    assert by_method(ranking)["swag"].difference == pytest.approx(-0.03)
+    assert "Differences are of the distance to 0.95: below 0 is nearer than map." in ranking.notes
+
+
 def test_ratio_metrics_have_relative_differences(cells):
     rmse = {"d1": {"map": [1.0], "swag": [0.5]}, "d2": {"map": [100.0], "swag": [50.0]}}
     ranking = rank(cells(*rows_of(rmse, "rmse")), "uci", "paper", "rmse")

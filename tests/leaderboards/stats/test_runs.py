@@ -49,6 +49,15 @@ def test_rows_predating_a_metric_are_not_failures(cells):
     assert paired(rows, "uci", "paper", "nmll").methods == ["a", "b"]
 
 
+@pytest.mark.parametrize("metric", ["fit_seconds", "total_seconds"])
+def test_untimed_methods_are_left_out_and_not_failed(cells, metric):
+    rows = cells({"method": "a"}, {"method": "b"}, {"method": "c", "status": "failed"})
+    rows = rows.assign(**{metric: [3.0, np.nan, np.nan]})
+    table = paired(rows, "uci", "paper", metric)
+    assert table.methods == ["a", "c"]
+    assert table.failures("c") == {"energy": [0]}
+
+
 def test_ratios_of_runs_equal_those_of_their_rows(cells):
     rows = cells(
         {"dataset": "yacht", "split": 0, "n_train": 277, "n_test": 31},

@@ -80,6 +80,7 @@ def test_best_and_possibly_best_methods_are_marked(cells):
     text = latex(tables(cells(*rows)))
     assert (text.count(r"\mathbf{"), text.count(r"\underline{")) == (1, 2)
     assert "Bold: every other method is significantly worse; underlined: no method is significantly better" in text
+    assert "Holm's method, at a level of 5 \\% on each data set)" in text
 
 
 def test_caption_states_metric_n_protocol_seed_and_code(small):

@@ -1,5 +1,6 @@
 """Sentences on rows that contradict each other or differ otherwise."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -83,16 +84,21 @@ def test_note_reports_mixed_seeds_and_devices(cells, column, value, words):
     assert sentence == f"Results of different {words} stand side by side: energy (paper)."
 
 
+def test_noise_ranges_of_each_split_are_one_search_space(cells):
+    def space(low: float, high: float) -> str:
+        attributes = {"step": None, "low": low, "high": high, "log": True}
+        return json.dumps({"noise_precision": {"name": "FloatDistribution", "attributes": attributes}})
+
+    rows = [{"split": split, "search_space": space(low, 100 * low)} for split, low in enumerate((0.162, 0.163))]
+    assert said(cells(*rows)) == []
+    assert len(said(cells(*rows, {"split": 2, "search_space": space(0.1, 1.0)}))) == 1
+
+
 def test_note_reports_mixed_search_spaces_of_a_method(cells):
     rows = [{"split": split, "search_space": '{"lr": 1}'} for split in range(2)]
     assert said(cells(*rows, {"method": "map", "search_space": '{"lr": 2}'})) == []
     (sentence,) = said(cells(*rows, {"split": 2, "search_space": '{"lr": 2}'}))
     assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
-
-
-def test_ranges_of_the_noise_that_follow_from_each_split_need_no_note(cells):
-    spaces = (f'{{"lr": 1, "noise_precision": {end}}}' for end in (1, 2))
-    assert said(cells(*({"split": split, "search_space": space} for split, space in enumerate(spaces)))) == []
 
 
 def test_note_says_changed_protocols_are_shown_separately(cells):

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.func import vmap
 
 from lockstep_bench.bench.engine.training_record import TrainingRecord
@@ -22,45 +23,49 @@ class RecordedUpdates:
     Args:
         updates: the update of each phase.
         record: record to which the diagnostics are added.
-        together: whether updates are computed together, by `vmap` over updates; otherwise each when it is given.
+        together: whether updates are computed together, by `vmap` over updates; otherwise one after the other.
+
+    Attributes:
+        full: whether `finish` is due, as no further update may be kept.
     """
 
     def __init__(self, updates: Mapping[Hashable, Update], record: TrainingRecord, together: bool):
         self._updates, self._record, self._together = updates, record, together
-        self._phase: Hashable = None
-        self._kept: dict[int, list[Any]] = {}
+        self._kept: dict[Hashable, dict[int, list[Any]]] = {}
+        self._size = 0
+        self.full = False
 
-    def add(self, number: int, phase: Hashable, inputs: list[Any]) -> None:
-        """Keep the inputs of an update, or compute its diagnostics.
+    def keep(self, number: int, phase: Hashable, inputs: list[Any]) -> None:
+        """Keep the inputs of an update.
 
         Args:
             number: number of the update, 1 for the first.
             phase: value of `Method.phase` for the update.
             inputs: arguments of `Update` after those that are fixed.
         """
-        if phase != self._phase:
-            self.finish()
-        self._phase = phase
-        if not self._together:
-            self._kept[number] = inputs
-            self.finish()
-            return
-        self._kept[number] = [leaf.clone() for leaf in inputs]
-        if (len(self._kept) + 1) * sum(leaf.numel() for leaf in inputs) > NUMBERS_AT_ONCE:
-            self.finish()
+        if self._together:
+            inputs = [leaf.clone() for leaf in inputs]
+            size = sum(leaf.numel() for leaf in inputs)
+            self._size += size
+        self._kept.setdefault(phase, {})[number] = inputs
+        self.full = not self._together or self._size + size > NUMBERS_AT_ONCE
 
     def finish(self) -> None:
-        """Compute the diagnostics of all updates whose inputs are kept."""
-        if not self._kept:
-            return
-        update = self._updates[self._phase]
-        with self._record.timed(update.fixed[0].device):
-            if self._together:
-                stacked = map(torch.stack, zip(*self._kept.values(), strict=True))
-                values = vmap(lambda *inputs: update(*update.fixed, *inputs)[1])(*stacked)
-                found = [{name: rows[place] for name, rows in values.items()} for place in range(len(self._kept))]
-            else:
-                found = [update(*update.fixed, *inputs)[1] for inputs in self._kept.values()]
-        for number, diagnostics in zip(self._kept, found, strict=True):
-            self._record.add(number, diagnostics)
-        self._kept.clear()
+        """Add the diagnostics of all kept updates to the record."""
+        found: dict[int, Mapping[str, Tensor]] = {}
+        for phase, kept in self._kept.items():
+            update = self._updates[phase]
+            with self._record.timed(update.fixed[0].device):
+                if self._together:
+                    index, noise, counts, *states = map(torch.stack, zip(*kept.values(), strict=True))
+                    replicas, along = update.fixed[:-2], [0] * len(states)
+                    of_networks = vmap(update.diagnostics_of_one(), (None, 0, 0, *([0] * len(replicas)), *along))
+                    of_updates = vmap(of_networks, (0, 0, 0, *([None] * len(replicas)), *along))
+                    values = of_updates(counts, index, noise, *replicas, *states)
+                    for place, number in enumerate(kept):
+                        found[number] = {name: rows[place] for name, rows in values.items()}
+                else:
+                    found |= {number: update(*update.fixed, *inputs)[1] for number, inputs in kept.items()}
+        for number in sorted(found):
+            self._record.add(number, found[number])
+        self._kept, self._size = {}, 0

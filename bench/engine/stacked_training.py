@@ -134,7 +134,9 @@ def _trained(
                         lambda: (stack.index(rows[part.start]), training.next_noise().clone()),  # noqa: B023
                     )
                     inputs = [index, numbers, count, *tree_flatten(training.state())[0]]
-                recorded.add(first, phase, inputs)
+                recorded.keep(first, phase, inputs)
+                if recorded.full:
+                    recorded.finish()
             training.advance(phase, rows[part], first)
             on_update(done + part.stop)
         done += len(rows)

@@ -100,6 +100,22 @@ class Update:
             require_equal(self._stack.model.method.name, *states)
         return after, diagnostics
 
+    def diagnostics_of_one(self) -> Callable[..., dict[str, Tensor]]:
+        """Return a function of one network in one update that returns diagnostics, () each.
+
+        Its arguments are the number of the update, row indices (L, M), noise (T,), and the leaves of the replica and of
+        the state.
+        """
+        *replicas, x, y = self.fixed
+
+        def diagnostics(count: Tensor, index: Tensor, numbers: Tensor, *leaves: Tensor) -> dict[str, Tensor]:
+            replica = tree_unflatten(leaves[: len(replicas)], self._replica_structure)
+            state = tree_unflatten(leaves[len(replicas) :], self._structure)
+            step = Step(count, self._phase)
+            return self._stack.model.update(replica, x, y, index, state, Noise(numbers), step)[1]
+
+        return diagnostics
+
 
 def _differ(before: Tensor, after: Any) -> bool:
     """Return whether shapes or types differ. To describe them by `require_equal` takes a fifth of an eager update."""

@@ -85,8 +85,7 @@ class Update:
         structures: list[TreeSpec] = []
 
         def update_one(index: Tensor, numbers: Tensor, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
-            replica = tree_unflatten(leaves[: len(replicas)], self._replica_structure)
-            state = tree_unflatten(leaves[len(replicas) :], self._structure)
+            replica, state = self._unflattened(leaves)
             step = Step(count, self._phase)
             state, diagnostics = self._stack.model.update(replica, x, y, index, state, Noise(numbers), step)
             after, structure = tree_flatten(state)
@@ -106,15 +105,19 @@ class Update:
         Its arguments are the number of the update, row indices (L, M), noise (T,), and the leaves of the replica and of
         the state.
         """
-        *replicas, x, y = self.fixed
+        x, y = self.fixed[-2:]
 
         def diagnostics(count: Tensor, index: Tensor, numbers: Tensor, *leaves: Tensor) -> dict[str, Tensor]:
-            replica = tree_unflatten(leaves[: len(replicas)], self._replica_structure)
-            state = tree_unflatten(leaves[len(replicas) :], self._structure)
+            replica, state = self._unflattened(leaves)
             step = Step(count, self._phase)
             return self._stack.model.update(replica, x, y, index, state, Noise(numbers), step)[1]
 
         return diagnostics
+
+    def _unflattened(self, leaves: Sequence[Tensor]) -> tuple[Any, Any]:
+        """Return a replica and its state from their leaves."""
+        n = len(self.fixed) - 2
+        return tree_unflatten(leaves[:n], self._replica_structure), tree_unflatten(leaves[n:], self._structure)
 
 
 def _differ(before: Tensor, after: Any) -> bool:

@@ -41,7 +41,6 @@ def correlate(
     docs/statistics.md explains both. With several suites, each has its line, and all of them together have one.
     """
     from lockstep_bench.leaderboards.stats.rank_correlation import over_suites, rank_correlation
-    from lockstep_bench.leaderboards.stats.suites import without_copies
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import select, select_metrics
 
@@ -53,7 +52,6 @@ def correlate(
     if len(presets) not in (1, len(suites)):
         stop(f"--preset takes one preset, or one for each of the {len(suites)} suites, got {preset!r}")
     presets = presets * len(suites) if len(presets) == 1 else presets
-    cells, left_out = without_copies(cells, suites)
     found = {}
     with stopping_on(ValueError):
         for name, of_suite in zip(suites, presets, strict=True):
@@ -65,7 +63,7 @@ def correlate(
     if not found:
         stop(f"no suite has results of preset {preset!r} with both metrics")
     together = over_suites(found) if len(found) > 1 else found[suites[0]]
-    for note in [*left_out, *together.notes]:
+    for note in together.notes:
         typer.echo(note, err=True)
     if not together.by_dataset:
         stop("no data set has enough methods with values of both metrics")

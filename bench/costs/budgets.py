@@ -173,7 +173,10 @@ def measured(
 
 
 def updates_of(cell: Cell, n_train: int, minibatches: int) -> int:
-    """Return the number of updates in the final fit of a cell, if it may use at most `minibatches` minibatches."""
+    """Return the number of updates in the final fit of a cell, if training stops after `minibatches` minibatches.
+
+    An update of some methods uses several minibatches.
+    """
     from lockstep_bench import methods
     from lockstep_bench.bench.engine.minibatches import Schedule
 

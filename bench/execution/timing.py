@@ -24,9 +24,9 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells to repeat: one for each method, data set and protocol that was not timed alone yet.
+    """Return the cells to repeat, one for each method, data set and protocol that has no uncontended timing yet.
 
-    It is the first split with the status "ok".
+    The chosen cell is the first, by split and seed, with the status "ok".
 
     Args:
         results: The results folder.

@@ -102,13 +102,13 @@ class Nests:
         """Add a C++ statement that computes whole values, such as a matrix product; return its results.
 
         Args:
-            text: C++ statement with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
-            operands: windows that the statement reads.
+            text: C++ statement with {0}, {1}, ... for pointers: first to each result, then to each operand.
+            operands: windows onto the values that the statement reads.
             shapes: shapes of the results.
             dtype: type of the results.
-            product: see `Call`.
-            factorises: see `Call`.
-            takes: see `Call`.
+            product: number of rows, inner length and number of columns of a matrix product; None for no product.
+            factorises: number of rows of a matrix that is factorised; 0 for none.
+            takes: C++ name of the data from which the statement takes rows; "" for none.
         """
         views = [self._in_memory(view) for view in operands]
         fixed = all(view.value.fixed for view in views)

@@ -93,7 +93,7 @@ class Table:
             if not isinstance(value, kinds.get(each.type, tuple)):
                 raise ValueError(f"not the description of a table: {each.name} is {value!r}")
         if not all(isinstance(text, str) for text in (*notes, *missing)):
-            raise ValueError("not the description of a table: wrong notes or na_values")
+            raise ValueError("not the description of a table: notes and na_values must be lists of strings")
         return table
 
     @property

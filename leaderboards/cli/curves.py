@@ -29,10 +29,11 @@ def curves(
     suite: Annotated[str, typer.Option("--suite", help="Suite of nested subsamples.")] = "learning-curves",
     format: Annotated[TableFormat, typer.Option("--format", help="Format of the table.")] = TableFormat.TEXT,
 ) -> None:
-    """Print scores against the number of training rows n, and at which n each method pays off.
+    """Print scores against the number of training rows n; say at which n each method is better than the reference.
 
-    At each n the table has the difference to the reference with its 95 % interval over data sets, the ranks left open
-    and the verdict. Verdicts and ranks are false in at most 5 % of cases over all n together (docs/statistics.md).
+    At each n the table has the difference to the reference with its 95 % interval over data sets, the confidence set
+    of the rank ("ranks left open") and the verdict. The probability that any verdict or set is false, at any n, is at
+    most 5 % (docs/statistics.md).
     """
     from lockstep_bench.leaderboards.stats.learning_curves import learning_curves
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
@@ -60,7 +61,7 @@ def _as_csv(curves: "Curves") -> str:
 
 
 def _as_text(curves: "Curves") -> str:
-    """Return a line for each method at each size, and then the sizes at which each method pays off."""
+    """Return a line for each method at each size, and then the sizes at which it is better than the reference."""
     from rich.console import Console
     from rich.table import Table
 

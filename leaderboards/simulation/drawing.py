@@ -26,7 +26,8 @@ class Scenario:
 
     Attributes:
         name: name in words.
-        effect: standard deviation of a method's own effect on a data set, drawn anew for each data set.
+        effect: standard deviation of the interaction of method and data set: how much better or worse a method is on
+            one data set than on average.
         gap: how much better the first methods are than the others.
         better: share of the methods that are better by the gap; at least one is.
         grades: standard deviation of the methods' expected losses, drawn once per leaderboard.

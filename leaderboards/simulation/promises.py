@@ -50,7 +50,7 @@ def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
 
     Args:
         gap: how much better the better methods are, in standard deviations over splits.
-        effect: standard deviation of a method's own effect on a data set, in the same unit.
+        effect: standard deviation of the interaction of method and data set, in the same unit.
     """
     return [
         Scenario("exchangeable"),

@@ -66,7 +66,7 @@ class ComparisonRequest(NamedTuple):
         methods: methods that the request names; empty if it names none.
         reference: method that differences refer to.
         notes: sentences on splits that are not ranked, and on whether one variant represents each method.
-        asked: what to compute.
+        asked: parts of the ranking to compute.
     """
 
     runs: Runs

@@ -30,7 +30,8 @@ class Point(NamedTuple):
         size: number of training rows.
         row: its row of the ranking at this size. Verdict and rank set hold at all sizes together; the interval of the
             difference to the reference is that of this method at this size alone.
-        against: "better" or "worse" if it differs from the reference at all sizes together, else "".
+        against: "better" or "worse" if it differs from the reference at this size; "" if not. The test keeps its level
+            over all sizes together.
     """
 
     size: int

@@ -1,6 +1,6 @@
-"""Rows of rankings that were computed before, by the digest of what they are computed from.
+"""Cache of the rows of rankings, by the digest of the results that they are computed from.
 
-They take most of the time of a build of the pages, and few of them change when results are added.
+Rankings take most of the time of a build of the pages, and few of them change when results are added.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,12 +32,12 @@ def remembering(known: Mapping[str, list[Any]]) -> Iterator[dict[str, list[Any]]
 
 
 def remembered(compute: Callable[[Comparable, Asked], list[Row]], boards: Comparable, asked: Asked) -> list[Row]:
-    """Return the rows that `compute` returns for its arguments, computed only if they are not known.
+    """Return the rows that `compute` returns for `boards` and `asked`; they are computed only if they are not known.
 
     Args:
-        compute: a function that depends on nothing else than its arguments without their notes.
+        compute: a pure function of `boards`, whose notes it does not use, and of `asked`.
         boards: the results to compare.
-        asked: what to compute.
+        asked: parts of the ranking to compute.
     """
     in_use = IN_USE.get()
     if in_use is None:

@@ -51,7 +51,7 @@ class Identity:
 
 
 def identity() -> Identity:
-    """Return the identity of this process."""
+    """Return the code version, machine and GPUs of this process."""
     commit, dirty = code_revision.__wrapped__()  # without the cache, because the process may be days old
     return Identity(
         host(),

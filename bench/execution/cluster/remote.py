@@ -44,7 +44,7 @@ class Order(NamedTuple):
     Attributes:
         session: Name of the driver's run, and of the Dask topic to which progress is reported.
         job: The pickled `bench.experiment.jobs.Job`.
-        studies: Contents of the cells' study files (`Job.journals`); None for a file that does not exist.
+        studies: Contents of the files of the cells' Optuna studies (`Job.journals`); None for a file that is missing.
         worker: The worker that runs the job.
         timeout: Seconds per cell; None for no limit.
     """
@@ -61,7 +61,7 @@ class Delivery(NamedTuple):
 
     Attributes:
         results: The pickled list of `bench.results.record.CellResult`.
-        studies: Contents of the cells' study files; None for a file that does not exist.
+        studies: Contents of the files of the cells' Optuna studies; None for a file that does not exist.
     """
 
     results: bytes
@@ -115,7 +115,7 @@ def execute(order: Order) -> Delivery:
 
 
 def read(journals: Sequence[Path]) -> tuple[bytes | None, ...]:
-    """Return the contents of study files; None for a file that does not exist."""
+    """Return the contents of the files of Optuna studies; None for a file that does not exist."""
     return tuple(journal.read_bytes() if journal.exists() else None for journal in journals)
 
 

@@ -24,7 +24,7 @@ from lockstep_bench.shared.schema import LONGER, TIMINGS, cell_key
 
 
 class Rows(NamedTuple):
-    """The rows in OUT/timings or OUT/longer, and the files there that cannot be read, with the reason."""
+    """Rows in a subfolder of the results folder, such as `timings`; unreadable files there, with the reason."""
 
     table: pa.Table
     unreadable: dict[Path, str]

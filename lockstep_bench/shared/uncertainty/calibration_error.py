@@ -1,7 +1,8 @@
 """Calibration errors of a classifier.
 
 Most functions take `confidence` (n,), the largest class probability per point, and `correct` (n,), whether that class
-is the true one. Points are grouped into bins; the gap of bin b is |accuracy_b - mean confidence_b|.
+is the true one. Points are grouped into bins by their confidence. Bin b has n_b of the n points, and
+gap_b = |accuracy_b - mean confidence_b|.
 """
 
 from collections.abc import Callable
@@ -99,7 +100,7 @@ def ece_classwise_of(probabilities: np.ndarray, n_bins: int = N_BINS) -> Error:
 
 
 def ece_equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
-    """Return the calibration error sum_b (n_b / n) gap_b over B bins of (nearly) equal size, sorted by confidence."""
+    """Return the expected calibration error, sum_b (n_b / n) gap_b, in bins with (nearly) equal numbers of points."""
     return ece_equal_mass_of(confidence, n_bins)(correct)
 
 

@@ -50,7 +50,7 @@ def test_shift_columns_average_only_over_corruptions():
         assert math.isfinite(value)
 
 
-def test_images_from_another_source_get_test_metrics():
+def test_images_from_another_source_are_scored_as_test_images():
     one = predictive(0)
     whole = metrics.evaluate(one, Y, 1.0)
     assert elsewhere(one, Y) == {name: whole[name.removeprefix("elsewhere_")] for name in ELSEWHERE}

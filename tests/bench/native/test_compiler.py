@@ -194,7 +194,7 @@ def test_compiler_that_closes_stderr_is_awaited():
         compiler.run(["sh", "-c", "exec 2>&-; sleep 30"], 0.2, "sh")
 
 
-def test_error_names_a_compiler_deleting_its_folder(use_compiler, tmp_path):
+def test_compiler_that_deletes_its_folder_is_reported(use_compiler, tmp_path):
     (tmp_path / "scratch").mkdir()
     use_compiler(f"rm -r {tmp_path}/scratch")
     assert reason_of(compile_library, SOURCE, tmp_path / "scratch").endswith("it wrote no library")

@@ -62,7 +62,7 @@ def test_sentences_name_the_best_method_at_each_budget(section):
     assert "excludes 0 for 1 of 1 (better: `vifa`" in section.sentences[1]
 
 
-def test_equal_time_page_is_linked_with_verdicts(out, tmp_path):
+def test_index_links_equal_time_page_with_verdicts(out, tmp_path):
     site = Built(leaderboards.build(out, tmp_path / "site"))
     (row,) = (row for row in site["equal-seconds.html"].rows if row.split()[0] == "vifa")
     assert re.search(r"−0\.10.* best  0\.800  −0\.5[01].* best  8\.00 *$", row)

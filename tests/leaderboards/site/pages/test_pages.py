@@ -233,7 +233,7 @@ def test_only_outdated_pages_are_removed(folder, tmp_path):
     assert (site / "method-mine.html").read_text() == "my own notes"
 
 
-def test_folders_pipes_and_links_in_the_site_are_kept(folder, tmp_path):
+def test_build_keeps_folders_pipes_and_links_in_site(folder, tmp_path):
     out, site = folder({"nmll": 1.0}), tmp_path / "site"
     page = leaderboards.build(out, tmp_path / "elsewhere").rename(tmp_path / "page.html")
     (site / "folder.html").mkdir(parents=True)

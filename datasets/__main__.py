@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lockstep_bench.datasets.tabular.audited import Facts
 
 app = Door(
-    help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
+    help="List, download and check the benchmark's data sets, or add one.",
     no_args_is_help=True,
     epilog=examples("python -m datasets list", "python -m datasets fetch yacht boston"),
 )
@@ -51,7 +51,7 @@ STYLES = {"ready": "green", "built in": "green", "not here": "yellow", "damaged"
 
 @app.command("list", epilog=examples("python -m datasets list", "python -m datasets list --notes"))
 def list_(
-    notes: Annotated[bool, typer.Option("--notes", help="Add origin, licence and the facts that bite.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Add origin, licence and peculiarities of each set.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """List all data sets, and whether their files are on this machine."""
@@ -176,12 +176,12 @@ def references(context: typer.Context) -> None:
 def new(
     name: Annotated[str, typer.Argument(help="Name of the data set, for example my-data.", show_default=False)],
     csv: Annotated[Path, typer.Option(metavar="FILE", help="The table: a .csv, .tsv or .parquet file.")],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="Its column to predict.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
     task: Annotated[
         str | None, typer.Option(help="regression or classification; by default as the target suggests.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Decimal separator of its numbers: . (default) or ,")
+        str | None, typer.Option(metavar="CHARACTER", help="Decimal separator of numbers: . (default) or ,")
     ] = None,
     thousands: Annotated[
         str | None, typer.Option(metavar="CHARACTER", help="Separator between thousands; none by default.")
@@ -194,7 +194,7 @@ def new(
         ),
     ] = None,
     no_header: Annotated[
-        bool, typer.Option("--no-header", help="Its first line is a row; columns are 1, 2, 3, ...")
+        bool, typer.Option("--no-header", help="The file has no line of names; its columns are named 1, 2, 3, ...")
     ] = False,
     impute: Annotated[
         str | None, typer.Option(help="median: fill missing numbers with the medians of each fit's training rows.")
@@ -203,7 +203,7 @@ def new(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Table with a column of train and test for each split; by default 20 random splits.",
+            help="File with a column for each split that says train or test; by default 20 random splits.",
         ),
     ] = None,
     into: Annotated[

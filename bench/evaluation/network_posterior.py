@@ -39,7 +39,7 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
 
 
 def with_noise_of_model(assignment: Assignment) -> Assignment:
-    """Return an assignment whose likelihood is that of the data set's model."""
+    """Return an assignment with the likelihood of the reference posterior, "heteroscedastic" if noise is predicted."""
     if model_of(assignment.source).noise_precision is not None:
         return assignment
     return replace(assignment, protocol=assignment.protocol.changed(likelihood="heteroscedastic"))

@@ -82,7 +82,7 @@ def _refuse_without_csv(given: Given, suite: str, names: Sequence[str] | None) -
     for field, value in given._asdict().items():
         if value is not None:
             option = f"--{field.replace('_', '-')}" + ("" if value is True else f" {value}")
-            raise InvalidRequest(f"{option} is about an own table; give it with --csv FILE")
+            raise InvalidRequest(f"{option} is an option for a table of your own; add --csv FILE")
     if suite == SUITE and not SUITES[SUITE].datasets():
         raise InvalidRequest(
             f"the suite {SUITE} has no data set yet; run one with --csv FILE --target COLUMN, see {PAGE}"

@@ -112,10 +112,10 @@ def selective(runs: pd.DataFrame) -> Markup:
 
 
 def floor(values: np.ndarray) -> float:
-    """Return the lower end of an axis whose upper end is 1.
+    """Return the lower end of an axis for `values`, whose upper end is 1.
 
-    It is the smallest value, but at most 4 interquartile ranges below the lower quartile. The limit keeps a single bad
-    method from compressing all others.
+    The axis begins slightly below the smallest value. Values more than 4 interquartile ranges below the lower quartile
+    are ignored; otherwise a single bad method would compress all others.
     """
     lower, upper = np.quantile(values, [0.25, 0.75])
     lowest = values[values >= lower - FENCE * (upper - lower)].min()

@@ -19,12 +19,12 @@ class What:
 
     title: ClassVar[str] = "What to run"
 
-    suite: Annotated[str, Option(help="What to run; --list shows all suites, --list SUITE one of them.")] = "uci"
+    suite: Annotated[str, Option(help="Suite to run; --list shows all suites, --list SUITE shows one.")] = "uci"
     methods: Annotated[
-        str | None, Option(help="Comma-separated names; headline, the default, is one of each idea; all.")
+        str | None, Option(help="Comma-separated names, or all, or headline (the default): one of each idea.")
     ] = None
-    datasets: Annotated[str | None, Option(help="Comma-separated names; all of the suite by default.")] = None
-    splits: Annotated[str | None, Option(help="For example 0-4,7; by default the preset's.")] = None
+    datasets: Annotated[str | None, Option(help="Comma-separated names; by default all of the suite.")] = None
+    splits: Annotated[str | None, Option(help="Split numbers, as 0-4,7; by default the preset's.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +34,10 @@ class OwnTable:
     title: ClassVar[str] = "Your own data"
 
     csv: Annotated[Path | None, Option(metavar="FILE", help="Run on a table: a .csv, .tsv or .parquet file.")] = None
-    target: Annotated[str | None, Option(metavar="COLUMN", help="Its column to predict.")] = None
+    target: Annotated[str | None, Option(metavar="COLUMN", help="Column to predict.")] = None
     task: Annotated[str | None, Option(help="regression or classification; by default as the target suggests.")] = None
     decimal: Annotated[
-        str | None, Option(metavar="CHARACTER", help="Decimal separator of its numbers: . (default) or ,")
+        str | None, Option(metavar="CHARACTER", help="Decimal separator of numbers: . (default) or ,")
     ] = None
     thousands: Annotated[
         str | None, Option(metavar="CHARACTER", help="Separator between thousands; none by default.")
@@ -49,7 +49,9 @@ class OwnTable:
             help="Comma-separated texts and numbers that stand for missing values, for example -999,unclear.",
         ),
     ] = None
-    no_header: Annotated[bool, Option("--no-header", help="Its first line is a row; columns are 1, 2, 3, ...")] = False
+    no_header: Annotated[
+        bool, Option("--no-header", help="The file has no line of names; its columns are named 1, 2, 3, ...")
+    ] = False
     impute: Annotated[
         str | None, Option(help="median: fill missing numbers with the medians of each fit's training rows.")
     ] = None
@@ -57,7 +59,7 @@ class OwnTable:
         Path | None,
         Option(
             metavar="FILE",
-            help="Table with a column of train and test for each split; by default 20 random splits.",
+            help="File with a column for each split that says train or test; by default 20 random splits.",
         ),
     ] = None
 
@@ -82,14 +84,16 @@ class How:
         str | None,
         Option(
             metavar="SECONDS",
-            help="Give each method as many trials and minibatches as it can do in so many seconds a split, "
-            "for example 1,10,100.",
+            help="Give each method the trials and minibatches that it can do in this time per split; "
+            "several times: 1,10,100.",
         ),
     ] = None
     sampler: Annotated[
-        str | None, Option(help="random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.")
+        str | None, Option(help="Search: random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.")
     ] = None
-    space: Annotated[str | None, Option(help="paper: each paper's ranges. wide: the same wide ones.")] = None
+    space: Annotated[
+        str | None, Option(help="Search ranges: paper for those of each method's paper, wide for the same wide ones.")
+    ] = None
     likelihood: Annotated[
         str | None, Option(help="Likelihood of regression: gaussian, heteroscedastic or student-t.")
     ] = None
@@ -110,9 +114,7 @@ class How:
             help="Change an option of a method, as --methods 'METHOD(NAME=VALUE)' does; may be repeated.",
         ),
     ] = None
-    seed: Annotated[
-        int, Option(metavar="NUMBER", help="Every random number follows from it.", min=0, max=LARGEST_SEED)
-    ] = 0
+    seed: Annotated[int, Option(metavar="NUMBER", help="Seed of all random numbers.", min=0, max=LARGEST_SEED)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +134,7 @@ class Where:
     ] = None
     timeout: Annotated[
         int | None,
-        Option(help="Seconds that a cell may take, at first and when it is retried.", min=1, max=LONGEST_SECONDS),
+        Option(help="Most seconds for a cell, in the first attempt and in the retry.", min=1, max=LONGEST_SECONDS),
     ] = None
     cluster: Annotated[
         str | None,
@@ -144,8 +146,10 @@ class Where:
     tls_ca_file: Annotated[
         Path | None, Option(help="CA certificate of a tls:// cluster; by default as Dask is configured.")
     ] = None
-    tls_cert: Annotated[Path | None, Option(help="This client's certificate, likewise.")] = None
-    tls_key: Annotated[Path | None, Option(help="Key of that certificate, likewise.")] = None
+    tls_cert: Annotated[Path | None, Option(help="Certificate of this client; by default as Dask is configured.")] = (
+        None
+    )
+    tls_key: Annotated[Path | None, Option(help="Key of this client; by default as Dask is configured.")] = None
     out: Annotated[
         Path, Option(metavar="DIR", parser=folder, help="Results folder; running again does what is missing.")
     ] = Path("results")
@@ -164,19 +168,21 @@ class Ways:
 
     title: ClassVar[str] = "Other ways to go about it"
 
-    listed: Annotated[str | None, Argument(metavar="[SUITE]", help="With --list: the suite to show in detail.")] = None
+    listed: Annotated[str | None, Argument(metavar="[SUITE]", help="Suite that --list shows in detail.")] = None
     list_: Annotated[
         bool, Option("--list", help="Show the suites, or presets and data sets of SUITE; run nothing.")
     ] = False
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would run, and for how long; fetch nothing.")] = False
-    timing: Annotated[bool, Option("--timing", help="Then repeat one cell of each method and data set alone.")] = False
+    timing: Annotated[
+        bool, Option("--timing", help="After the run, measure times: one cell per method and data set, each alone.")
+    ] = False
     longer: Annotated[
         int | None,
         Option(
             metavar="TIMES",
             min=2,
             max=MOST_TIMES,
-            help="Then train one cell of each method and data set, with its hyper-parameters, for TIMES as long.",
+            help="After the run, train one cell per method and data set TIMES as long, with its hyper-parameters.",
         ),
     ] = None
     fresh: Annotated[bool, Option("--fresh", help="Start over; old results move to OUT/superseded.")] = False

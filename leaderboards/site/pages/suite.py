@@ -45,18 +45,18 @@ class Grid(NamedTuple):
 
     @property
     def compared(self) -> list[str]:
-        """Methods of the table: those with standings, then references without a rank; all, if none has standings."""
+        """Methods of the first table: those with standings, then references without a rank; all if none has any."""
         references = [name for name in self.methods if name in UNRANKED and name not in self.standings.by_method]
         return [*self.standings.by_method, *references] if self.standings.by_method else self.methods
 
     @property
     def elsewhere(self) -> list[str]:
-        """Methods of the table below: those that were not run on all compared splits."""
+        """Methods of the second table, which has no ranks: those that were not run on all compared splits."""
         return [name for name in self.methods if name not in self.compared]
 
     @property
     def datasets_elsewhere(self) -> list[str]:
-        """Data sets that any of these was run on."""
+        """Data sets of the second table: those on which any of its methods was run."""
         return [name for name in self.datasets if any(name in self.rows[method] for method in self.elsewhere)]
 
     @property

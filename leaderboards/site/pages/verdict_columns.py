@@ -22,7 +22,7 @@ BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which valida
 
 
 class VerdictColumn(NamedTuple):
-    """One column of the table.
+    """A column of the table at the top of the index.
 
     Attributes:
         title: heading of the column.

@@ -54,9 +54,9 @@ def test_csv_file_among_data_sets_suggests_csv_option(name):
 
 
 def test_table_options_without_a_csv_are_refused():
-    with pytest.raises(InvalidRequest, match="--splits-file splits is about an own table"):
+    with pytest.raises(InvalidRequest, match="--splits-file splits is an option for a table of your own"):
         register(NOTHING._replace(splits_file=Path("splits")), "uci", None, on_cluster=False)
-    with pytest.raises(InvalidRequest, match="--no-header is about an own table"):
+    with pytest.raises(InvalidRequest, match="--no-header is an option for a table of your own"):
         register(NOTHING._replace(no_header=True), "uci", None, on_cluster=False)
 
 

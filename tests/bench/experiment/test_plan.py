@@ -34,7 +34,7 @@ def test_data_set_without_requested_splits_has_no_cells():
     assert plan.chosen_splits(request(splits=[7]), ["protein", "yacht"]) == {"protein": (), "yacht": (7,)}
 
 
-def test_split_number_of_no_chosen_data_set_is_refused():
+def test_split_number_absent_from_all_data_sets_is_refused():
     with pytest.raises(InvalidRequest, match=r"no split 5.* 0 to 4"):
         plan.chosen_splits(request(splits=[0, 5]), ["protein"])
     with pytest.raises(InvalidRequest, match=r"no split 20.* 0 to 19"):

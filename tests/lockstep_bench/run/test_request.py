@@ -83,7 +83,7 @@ def test_user_table_is_the_only_requested_data_set(folder):
     ("options", "complaint"),
     [
         (Options(how=How(trials=3, settings=["trials=4"])), "--set trials=... and --trials say the same thing"),
-        (Options(own=OwnTable(target="price")), "--target price is about an own table"),
+        (Options(own=OwnTable(target="price")), "--target price is an option for a table of your own"),
         (Options(what=What(splits="4-2")), "runs backwards"),
         (Options(what=What(methods=" , ")), "--methods names nothing"),
         (Options(where=Where(devices="tpu")), "devices 'tpu' cannot be read"),

@@ -1,7 +1,8 @@
 """Diagnostics of recorded updates, computed for many updates in one call.
 
 An eager update takes a millisecond or more, however few networks it has, so that eighty of them one by one would take
-longer than hundreds of native updates. The inputs of recorded updates are therefore kept, and computed together.
+longer than hundreds of native updates. The inputs of recorded updates are therefore kept, and the diagnostics of all
+are computed together.
 """
 
 from collections.abc import Hashable, Mapping

@@ -42,13 +42,13 @@ LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "jinja2", "markupsafe")
 
 
 class Kept:
-    """Rows of rankings and digests of pages that the last build of a site kept, and those that this one will keep.
+    """Cache of the rows of rankings and of the digests of pages, from the last build of a site and for the next one.
 
     Args:
         html: the folder of the site.
 
     Attributes:
-        rows: rows of rankings, by the digest of what they are computed from.
+        rows: rows of rankings, by the digest of the results that they are computed from.
     """
 
     def __init__(self, html: Path) -> None:
@@ -61,7 +61,7 @@ class Kept:
         self._new: dict[str, dict[str, str]] = {}
 
     def unchanged(self, key: str) -> list[str]:
-        """Return the names of the pages that were made from what has the digest `key`; [] if one has changed since."""
+        """Return the pages that were made from content with the digest `key`; [] if one of the files has changed."""
         pages = self._pages.get(key, {})
         if not pages or not all(_has(self._html / name, digest) for name, digest in pages.items()):
             return []
@@ -69,7 +69,7 @@ class Kept:
         return list(pages)
 
     def add(self, key: str, pages: Mapping[str, str]) -> None:
-        """Note the pages, by name, that were made from what has the digest `key`."""
+        """Note that `pages`, texts by name, were made from content with the digest `key`."""
         self._new[key] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in pages.items()}
 
     def write(self, rows: Mapping[str, Sequence[Ranked]]) -> None:

@@ -89,7 +89,11 @@ def rank_correlation(
 
 
 def over_suites(found: Mapping[str, RankCorrelation]) -> RankCorrelation:
-    """Return the correlation over the data sets of several suites, each by its name; every data set counts equally."""
+    """Return the rank correlation over the data sets of several suites together; every data set counts equally.
+
+    Args:
+        found: for each suite, the correlation over its data sets.
+    """
     losses = {f"{suite}/{name}": table for suite, each in found.items() for name, table in each.losses.items()}
     return _correlation(losses)._replace(notes=[note for each in found.values() for note in each.notes])
 

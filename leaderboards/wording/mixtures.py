@@ -81,15 +81,11 @@ def _left_out(choices: list[Choice]) -> list[Mixture]:
 def _reason(kind: str, used: str, left_out: str, choices: list[Choice]) -> str:
     n_used, n_left_out = (sum(getattr(choice, name) for choice in choices) for name in ("n_used", "n_left_out"))
     rows = counted(n_left_out, "cell")
-    if kind == "repeat" and used == left_out:
-        return f"{rows} of code {used} left out, which the same code ran again later"
     if kind == "repeat":
-        return f"Code {used} ({counted(n_used, 'cell')}) used, as it ran last; {rows} of {left_out} left out"
-    what = "Data" if kind == "data" else "Split rows"
-    return (
-        f"{what} {used[:SHORT]} ({counted(n_used, 'cell')}) used, as most cells have them; {rows} of "
-        f"{left_out[:SHORT]} left out"
-    )
+        code = "the same code" if used == left_out else f"code {used}"
+        return f"{rows} of code {left_out} left out, which {code} ran again later"
+    what = "data" if kind == "data" else "split rows"
+    return f"{rows} with {what} {left_out[:SHORT]} left out, because most cells ({n_used}) have {what} {used[:SHORT]}"
 
 
 def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:

@@ -113,12 +113,12 @@ def test_several_results_folders_are_merged_with_notes(two, tmp_path):
     result = run("export", first, second, "--metric", "nmll")
     numbers = f"2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,3.0,1,False,2,0,"
     assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,{numbers}"]
-    assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out: energy (paper)." in result.stderr
+    assert "1 cell of code 0123456789 left out, which code later ran again later: energy (paper)." in result.stderr
     assert "stand side by side: energy (paper)" in result.stderr
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
     for page in ("index.html", "dataset-energy.html"):
         text = (tmp_path / "page" / page).read_text(encoding="utf-8")
-        assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out" in text
+        assert "1 cell of code 0123456789 left out, which code later ran again later" in text
     assert leaderboards.export([first, second])["mean"].tolist() == [2.5]
 
 

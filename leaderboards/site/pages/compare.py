@@ -38,7 +38,7 @@ def suite_and_preset(site: Site) -> tuple[str, str] | None:
 def rivals(site: Site, method: str) -> list[str]:
     """Return the best variants of the other families, by mean rank: those that a method's page offers to compare with.
 
-    Empty if the page that compares methods does not have this one.
+    The list is empty if `method` is not on the page that compares methods.
     """
     chosen = suite_and_preset(site)
     name = next((name for name in ANSWERED if chosen and measured(site, *chosen, name)), None)

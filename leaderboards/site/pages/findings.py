@@ -15,7 +15,7 @@ KEPT, TEXT = CHECKOUT / "leaderboards" / "results", CHECKOUT / "docs" / "finding
 
 
 def has_findings(folders: Iterable[Path]) -> bool:
-    """Return whether the results are those that the findings are about: the folder that the checkout keeps."""
+    """Return whether `docs/findings.md` is about the results: whether they are those kept in the repository."""
     return TEXT.is_file() and KEPT in {folder.resolve() for folder in folders}
 
 

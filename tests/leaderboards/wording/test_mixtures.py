@@ -25,22 +25,20 @@ def test_note_reports_dropped_rows_of_different_data(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
     assert said(cells(*old, new)) == [
-        "Data old-data-a (3 cells) used, as most cells have them; 1 cell of new left out: energy (paper)."
+        "1 cell with data new left out, because most cells (3) have data old-data-a: energy (paper)."
     ]
 
 
 def test_note_reports_dropped_rows_of_different_splits(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
-    assert sentence.startswith("Split rows x (2 cells) used")
+    assert sentence.startswith("1 cell with split rows y left out, because most cells (2) have split rows x")
 
 
 def test_equal_contradictions_share_one_note(cells):
     rows = [{"dataset": d, "nmll": 1.0, "code_revision": "old"} for d in ("wine", "yacht")]
     rows += [row | {"code_revision": "new", "finished_at": LATE} for row in rows]
-    assert said(cells(*rows)) == [
-        "Code new (2 cells) used, as it ran last; 2 cells of old left out: wine, yacht (paper)."
-    ]
+    assert said(cells(*rows)) == ["2 cells of code old left out, which code new ran again later: wine, yacht (paper)."]
 
 
 def test_note_reports_cells_run_twice(cells):

@@ -40,7 +40,7 @@ DataDir = Annotated[
     typer.Option(
         "--data-dir",
         parser=folder,
-        help="Where the files lie. Default: BENCH_DATA_DIR, else the user's cache folder.",
+        help="Folder of the files; by default BENCH_DATA_DIR, else the user's cache folder.",
         callback=_possible,
     ),
 ]
@@ -98,7 +98,7 @@ def _columns(name: str) -> list[str]:
 @app.command(epilog=examples("python -m datasets fetch yacht boston", "python -m datasets fetch --all"))
 def fetch(
     names: Names = None,
-    every: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Download all sets that can be downloaded.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Download data sets and weights; what is already here and valid is not downloaded again."""
@@ -143,7 +143,7 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
 @app.command(epilog=examples("python -m datasets audit", "python -m datasets audit yacht boston"))
 def audit(
     names: Names = None,
-    tsv: Annotated[bool, typer.Option("--tsv", help="Print the file that the project keeps.")] = False,
+    tsv: Annotated[bool, typer.Option("--tsv", help="Print the table as the project stores it, in TSV.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Compute facts about regressions on tables: copies of training rows in test parts, constant inputs and others."""

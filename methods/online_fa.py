@@ -121,7 +121,7 @@ class OnlineFactorAnalysis(Method):
 
 @catalogued("online-em-fa")
 class OnlineEM(OnlineFactorAnalysis):
-    """Online EM (Algorithm 2 of Brownlie 2022) with other initial values and the parameter-expanded result."""
+    """Online EM (Algorithm 2 of Brownlie 2022), with initial values and a result that are altered for SGD iterates."""
 
     def phase(self, update: int, plan: Plan) -> str:
         """Return the name of the phase of an update: burn-in, warm-up, or fitting of F and psi.
@@ -153,7 +153,7 @@ class OnlineEM(OnlineFactorAnalysis):
 
 @catalogued("online-sga-fa")
 class OnlineSGA(OnlineFactorAnalysis):
-    """Online gradient ascent (Algorithm 1 of Brownlie 2022) with other initial values and preconditioned steps.
+    """Online gradient ascent (Algorithm 1 of Brownlie 2022), with initial values and steps altered for SGD iterates.
 
     Gradient ascent fits worse than EM, here as throughout the thesis.
     """

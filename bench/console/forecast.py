@@ -61,7 +61,8 @@ def show(console: Console, load: Workload) -> None:
     known = [job for job in load.planned if job.estimate.basis not in UNSURE]
     if unknown := len(load.planned) - len(known):
         console.print(
-            f"Time unknown: {unknown} job(s), until the method has run on the set here; another dry run tries more",
+            f"Time unknown for {unknown} job(s): their methods have not run on these data sets on this machine; "
+            "another dry run measures more of them",
             soft_wrap=True,
         )
     if known:

@@ -18,7 +18,9 @@ def edges(
     methods: Annotated[str, only("--methods", "methods")] = "",
     margin: Annotated[
         float,
-        typer.Option("--margin", callback=number, help="Distance from an end that counts as the edge.", min=0, max=0.5),
+        typer.Option(
+            "--margin", callback=number, help="Largest distance from an end that counts as the edge.", min=0, max=0.5
+        ),
     ] = MARGIN,
 ) -> None:
     """Print where in their search ranges the tuned hyper-parameters lie, and which sit at an edge.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def recheck(
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")],
-    cells: Annotated[int, typer.Option("--cells", min=1, max=1000, help="Cells that are run again.")] = 10,
+    cells: Annotated[int, typer.Option("--cells", min=1, max=1000, help="Number of cells to run again.")] = 10,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Seed of the draw; by default the date, as in 20260131.")
     ] = None,

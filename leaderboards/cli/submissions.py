@@ -16,7 +16,7 @@ def submit(
         Path, typer.Option("--package", metavar="DIR", help="Folder of the method's package, with pyproject.toml.")
     ],
     to: Annotated[Path, typer.Option("--to", metavar="DIR", parser=folder, help="Folder to write.")],
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who ran it.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Name of whoever ran the benchmark.")],
 ) -> None:
     """Write a folder with your method, its rows and the command that repeats some of them. Nothing is uploaded.
 

@@ -29,10 +29,10 @@ def rank(
     suite: Annotated[
         str,
         typer.Option(
-            "--suite", help="Suite, or several, A,B, ranked together; of sets made from the same rows, one counts."
+            "--suite", help="Suite, or several to rank together: A,B. Of sets made from the same rows, one counts."
         ),
     ],
-    metric: Annotated[str, typer.Option("--metric", help="Metric that has a direction in which it is better.")],
+    metric: Annotated[str, typer.Option("--metric", help="Metric to rank by.")],
     preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")] = "tuned",
     compare: Annotated[
         factors.Factor | None,
@@ -60,7 +60,7 @@ def rank(
             show_default=False,
         ),
     ] = "",
-    each: Annotated[bool, typer.Option("--each", help="Rank on each data set by itself.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Rank the methods on each data set separately.")] = False,
     power: Annotated[
         bool,
         typer.Option(
@@ -166,16 +166,20 @@ def _print(
 
 
 def simulate(
-    methods: Annotated[int, typer.Option("--methods", min=2, max=1000, help="Methods of a leaderboard.")] = 18,
-    datasets: Annotated[int, typer.Option("--datasets", min=2, max=1000, help="Data sets.")] = 9,
-    splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Splits of each data set.")] = 20,
+    methods: Annotated[
+        int, typer.Option("--methods", min=2, max=1000, help="Number of methods of a leaderboard.")
+    ] = 18,
+    datasets: Annotated[
+        int, typer.Option("--datasets", min=2, max=1000, help="Number of data sets of a leaderboard.")
+    ] = 9,
+    splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Number of splits of each data set.")] = 20,
     overlap: Annotated[
         float,
         typer.Option(
             "--overlap", callback=number, min=0.05, max=0.95, help="Share of the rows that a split trains on."
         ),
     ] = 0.9,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 1000,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Number of leaderboards for each scenario.")] = 1000,
     gap: Annotated[
         float,
         typer.Option(
@@ -184,7 +188,9 @@ def simulate(
     ] = 1.5,
     effect: Annotated[
         float,
-        typer.Option("--effect", callback=number, min=0, help="Size of set effects, in split standard deviations."),
+        typer.Option(
+            "--effect", callback=number, min=0, help="Interaction of method and data set, in split standard deviations."
+        ),
     ] = 0.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draws.")] = 0,
     results: Annotated[

@@ -52,7 +52,7 @@ def ledger_line(one: Settled) -> LedgerLine:
 
 
 def printed(one: Number) -> str:
-    """Return a number of somebody with its spread, as it is printed there."""
+    """Return a published number and its spread as text, with the digits that the publication prints."""
     value, spread = as_printed(one.value, one.spread)
     return f"{value} ± {spread}{SPREAD_WORDS[one.kind]}" if spread else value
 

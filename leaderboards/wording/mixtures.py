@@ -121,9 +121,8 @@ def _codes(cells: pd.DataFrame) -> list[Mixture]:
             totals.setdefault(key, Counter()).update(counts)
     return [
         Mixture(
-            "Results of code "
-            + ", ".join(f"{name} ({counted(totals[key][name], 'cell')})" for name in key)
-            + " stand side by side",
+            "Tables with results of code "
+            + ", ".join(f"{name} ({counted(totals[key][name], 'cell')})" for name in key),
             tuple(places),
         )
         for key, places in boards.items()
@@ -137,7 +136,7 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
             continue
         count = cells.groupby(BOARD[:3])[column].nunique()
         if boards := tuple((dataset, preset) for _, dataset, preset in count[count > 1].index):
-            notes.append(Mixture(f"Results of different {plural} stand side by side", boards))
+            notes.append(Mixture(f"Tables with results of different {plural}", boards))
     return notes
 
 
@@ -149,7 +148,7 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
     for _, dataset, preset, _, method in spaces[spaces > 1].index:
         boards.setdefault(method, []).append((dataset, preset))
     return [
-        Mixture(f"Results of different search spaces of {method} stand side by side", tuple(some))
+        Mixture(f"Tables with results of different search spaces of {method}", tuple(some))
         for method, some in boards.items()
     ]
 

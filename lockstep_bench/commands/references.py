@@ -18,7 +18,7 @@ def references(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Posteriors, as the list names them.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All posteriors.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Take all posteriors.")] = False,
     remake: Annotated[
         bool, typer.Option("--remake", help="Sample with HMC and NUTS; write the draws of HMC and how far both agree.")
     ] = False,
@@ -26,7 +26,7 @@ def references(
         Path | None,
         typer.Option(parser=folder, help="Write the kept draws with Croissant metadata to this new folder."),
     ] = None,
-    data_dir: Annotated[Path | None, typer.Option("--data-dir", parser=folder, help="Where the data lie.")] = None,
+    data_dir: Annotated[Path | None, typer.Option("--data-dir", parser=folder, help="Data folder.")] = None,
 ) -> None:
     """List the reference posteriors of networks, with the agreement of HMC and NUTS on each.
 

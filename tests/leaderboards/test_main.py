@@ -114,7 +114,7 @@ def test_several_results_folders_are_merged_with_notes(two, tmp_path):
     numbers = f"2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,3.0,1,False,2,0,"
     assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,{numbers}"]
     assert "1 cell of code 0123456789 left out, which code later ran again later: energy (paper)." in result.stderr
-    assert "stand side by side: energy (paper)" in result.stderr
+    assert "Tables with results of code 0123456789 (1 cell), later (1 cell): energy (paper)" in result.stderr
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
     for page in ("index.html", "dataset-energy.html"):
         text = (tmp_path / "page" / page).read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ def test_notes_on_mixed_code_concern_only_printed_rows(two):
         [{"nmll": 1.0}, {"nmll": 1.0, "preset": "tuned"}], [{"split": 1, "nmll": 2.0, "code_revision": "later"}]
     )
     mixed, plain = (run("export", first, second, "--preset", name).stderr for name in ("paper", "tuned"))
-    assert "stand side by side: energy (paper)" in mixed
+    assert "Tables with results of code 0123456789 (1 cell), later (1 cell): energy (paper)" in mixed
     assert plain == ""
 
 

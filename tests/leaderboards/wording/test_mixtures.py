@@ -52,7 +52,7 @@ def test_note_counts_rows_of_each_code_version(cells):
     energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
     rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
     assert said(rows) == [
-        "Results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells) stand side by side: "
+        "Tables with results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells): "
         "energy, wine (paper)."
     ]
 
@@ -73,13 +73,13 @@ OTHERS = [{"method": "map", "nmll": 1.0}, {"method": "map", "split": 1, "nmll": 
 def test_commits_of_equal_code_identity_need_no_note(cells, identities, alike):
     rows = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0, "code_revision": "fed", "finished_at": LATE}, *OTHERS]
     sentences = said(cells(*(row | {"code_identity": code} for row, code in zip(rows, identities, strict=True))))
-    assert sentences == [] if alike else "stand side by side" in sentences[0]
+    assert sentences == [] if alike else "Tables with results of code" in sentences[0]
 
 
 @pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
 def test_note_reports_mixed_seeds_and_devices(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
-    assert sentence == f"Results of different {words} stand side by side: energy (paper)."
+    assert sentence == f"Tables with results of different {words}: energy (paper)."
 
 
 def test_noise_ranges_of_each_split_are_one_search_space(cells):
@@ -96,7 +96,7 @@ def test_note_reports_mixed_search_spaces_of_a_method(cells):
     rows = [{"split": split, "search_space": '{"lr": 1}'} for split in range(2)]
     assert said(cells(*rows, {"method": "map", "search_space": '{"lr": 2}'})) == []
     (sentence,) = said(cells(*rows, {"split": 2, "search_space": '{"lr": 2}'}))
-    assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
+    assert sentence == "Tables with results of different search spaces of vifa: energy (paper)."
 
 
 def test_note_says_changed_protocols_are_shown_separately(cells):

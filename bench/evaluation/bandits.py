@@ -166,6 +166,9 @@ class BanditEvaluation:
 
 
 def block_ends(n_rounds: int) -> list[int]:
-    """Return the round number at which each block ends, of `BLOCKS` blocks of about equal length or of one round."""
+    """Return the number of the last round of each of `BLOCKS` blocks of about equal length.
+
+    With fewer rounds than `BLOCKS`, each round is a block.
+    """
     ends: list[int] = np.unique(np.linspace(0, n_rounds, BLOCKS + 1).round().astype(int))[1:].tolist()
     return ends

@@ -189,7 +189,7 @@ def simulate(
     effect: Annotated[
         float,
         typer.Option(
-            "--effect", callback=number, min=0, help="Interaction of method and data set, in split standard deviations."
+            "--effect", callback=number, min=0, help="Method x data set interaction, in split standard deviations."
         ),
     ] = 0.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draws.")] = 0,

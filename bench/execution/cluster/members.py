@@ -21,7 +21,7 @@ class DaskWorker:
         id: Identifier, which no other Dask worker ever gets.
         host: Name of the machine.
         gpu: First GPU in CUDA_VISIBLE_DEVICES; None without a GPU.
-        threads: Number of jobs that it runs at a time.
+        threads: Number of jobs that the Dask worker runs at a time.
     """
 
     address: str
@@ -36,11 +36,16 @@ class DaskWorker:
         return self.host, self.gpu
 
     def names(self) -> list[str]:
-        """Return the names of its workers, one for each thread."""
+        """Return the names of the workers in this Dask worker, one for each thread."""
         return [f"{self.host} {self.address.rpartition(':')[2]} {number}" for number in range(self.threads)]
 
     def worker(self, name: str, members: Mapping[str, "DaskWorker"]) -> Worker:
-        """Return its worker with the given name; `members` are all Dask workers, some of which share its device."""
+        """Return the worker `name` of this Dask worker.
+
+        Args:
+            name: One of `names()`.
+            members: All Dask workers; those on the same device are counted as neighbours.
+        """
         n_workers: Counter[tuple[str, str | None]] = Counter()
         for member in members.values():
             n_workers[member.device] += member.threads

@@ -119,7 +119,7 @@ def test_figure_colours_follow_the_verdicts(ranked_site):
 
 
 def test_power_page_agrees_with_rank_on_decided_ranks(ranked_site):
-    """The first number of a row is for its place, the next for the difference over data sets, then on each of them."""
+    """A row has the numbers that decide the rank, the difference over data sets, and the one on each of them."""
     site, cells = ranked_site
     places = {row.method: row for row in rank(cells, "uci", "paper", "nmll", families=False).rows}
     on_datasets = rank_on_datasets(cells, "uci", "paper", "nmll", families=False)

@@ -21,31 +21,43 @@ def test_note_groups_data_sets_by_preset():
     assert Mixture("So it is").sentence == "So it is."
 
 
+def test_note_names_the_first_data_sets_and_presets():
+    mixture = Mixture("So it is", tuple((dataset, preset) for preset in "pqrst" for dataset in "abcdef"))
+    assert mixture.sentence == "So it is: a, b, c and 3 more (p); a, b, c and 3 more (q) and 3 more."
+
+
 def test_note_reports_dropped_rows_of_different_data(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
-    assert said(cells(*old, new)) == [
-        "Data old-data-a (3 cells) used, as most cells have them; 1 cell of new left out: energy (paper)."
-    ]
+    assert said(cells(*old, new)) == ["1 cell with data new left out; most cells have old-data-a: energy (paper)."]
 
 
 def test_note_reports_dropped_rows_of_different_splits(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
-    assert sentence.startswith("Split rows x (2 cells) used")
+    assert sentence == "1 cell with split rows y left out; most cells have x: energy (paper)."
 
 
 def test_equal_contradictions_share_one_note(cells):
     rows = [{"dataset": d, "nmll": 1.0, "code_revision": "old"} for d in ("wine", "yacht")]
     rows += [row | {"code_revision": "new", "finished_at": LATE} for row in rows]
+    assert said(cells(*rows)) == ["2 cells of code old left out, which code new ran again later: wine, yacht (paper)."]
+
+
+def test_notes_of_one_kind_are_one_note(cells):
+    rows = []
+    for dataset, old, new in (("wine", "a", "b"), ("yacht", "c", "d")):
+        first = {"dataset": dataset, "nmll": 1.0, "code_revision": old}
+        rows += [first, first | {"split": 1}, first | {"code_revision": new, "finished_at": LATE}]
     assert said(cells(*rows)) == [
-        "Code new (2 cells) used, as it ran last; 2 cells of old left out: wine, yacht (paper)."
+        "2 cells of code a and 1 more left out, which code b and 1 more ran again later: wine, yacht (paper).",
+        "Results of code a (1 cell), b (1 cell), c (1 cell) and 1 more stand side by side: wine, yacht (paper).",
     ]
 
 
 def test_note_reports_cells_run_twice(cells):
     assert said(cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0})) == [
-        "1 cell of code 0123456789 left out, which the same code ran again later: energy (paper)."
+        "1 cell of code 0123456789 left out, which code 0123456789 ran again later: energy (paper)."
     ]
 
 
@@ -102,10 +114,10 @@ def test_note_reports_mixed_search_spaces_of_a_method(cells):
 
 
 def test_note_says_changed_protocols_are_shown_separately(cells):
-    (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
+    rows = [{"suite": suite, "protocol_hash": protocol} for suite in ("toy", "uci") for protocol in "abc"]
+    (sentence,) = said(cells(*rows, {"preset": "quick"}))
     assert sentence == (
-        "Preset paper of suite uci was run under several protocols, shown apart: paper@aaaaaaaa (1 cell), "
-        "paper@bbbbbbbb (1 cell)."
+        "Shown apart, as they were run under several protocols: paper of suite toy (3), paper of suite uci (3)."
     )
 
 

@@ -14,7 +14,7 @@ MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
 def prose(text: object) -> Markup:
-    """Return the text as HTML: special characters are escaped, parts between backticks become code, "5 %" stays whole."""
+    """Return the text as HTML: special characters are escaped, parts between backticks become code, "5 %" is whole."""
     coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text))))
     return Markup(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", coded))
 

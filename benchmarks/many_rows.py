@@ -24,9 +24,7 @@ SUITE, PRESET, FAILED = "uci", "made-up", 0.01
 PROTOCOL = Protocol()
 HYPER_PARAMETERS = ("lr", "prior_precision", "noise_precision")
 SPACE = {
-    name: json.dumps(
-        {"name": "FloatDistribution", "attributes": {"step": None, "low": 1e-5, "high": 10.0, "log": True}}
-    )
+    name: {"name": "FloatDistribution", "attributes": {"step": None, "low": 1e-5, "high": 10.0, "log": True}}
     for name in HYPER_PARAMETERS
 }
 VERSIONS = {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.4.6", "optuna": "5.0.0", "scikit-learn": "1.9.1"}

@@ -1,7 +1,7 @@
 """Titles of the metrics on pages, and which of their values are good."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -186,6 +186,18 @@ HEADLINE_OF_MEDIANS = (*HEADLINE[: HEADLINE.index("rmse")], "crps", *HEADLINE[HE
 # The first that a data set has orders its methods. Distances to a reference posterior come first.
 LEADS = ("regret_uniform_ratio", "active_ratio_bald", "rel_cov", "function_w2", "total_variation", "nmll")
 
+# Tables of all other metrics of a data set, by their headings: the patterns of names. What matches none is a score.
+SCORES = "Scores"
+GROUPS = {
+    "Calibration": rf"coverage_.*|interval_score_.*|pit_.*|ece.*|{FACTOR}",
+    "Selective prediction": r"(aurc|augrc)(_.*)?",
+    **{f"Selective prediction by {name}": rf".*_retain\d+_{name}" for name in schema.UNCERTAINTIES},
+    "Uncertainty": r"entropy|mutual_information|disagreement|.*ood_entropy",
+    "OOD detection": r"((near|far)_)?ood_(auroc|aupr|aupr_in|fpr95)",
+    "OOD detection by other scores": r"((near|far)_)?ood_.*",
+    "Costs": "|".join((*schema.COSTS, *COMPUTED)),
+}
+
 # Ends that are printed with their metric, not in columns.
 INTERVALS = {f"ece{suffix}": (f"ece_low{suffix}", f"ece_high{suffix}") for suffix in ("", SUFFIX)}
 
@@ -206,6 +218,19 @@ def metric(name: str) -> Metric:
         return Metric(f"Interval score {interval[1]} %", "low", meaning)
     goal = next((goal for pattern, goal in GOALS if re.fullmatch(pattern, name)), None)
     return Metric(TITLES.get(name, name), goal, meaning)
+
+
+def grouped(columns: Mapping[str, Metric]) -> dict[str, dict[str, Metric]]:
+    """Return the columns of each group of metrics that has some, by its heading: scores first, then as in `GROUPS`."""
+    headings = {
+        name: next((one for one, names in GROUPS.items() if re.fullmatch(names, name.removesuffix(SUFFIX))), SCORES)
+        for name in columns
+    }
+    return {
+        heading: some
+        for heading in (SCORES, *GROUPS)
+        if (some := {name: shown for name, shown in columns.items() if headings[name] == heading})
+    }
 
 
 def lead(names: Iterable[str]) -> str:

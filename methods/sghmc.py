@@ -16,20 +16,24 @@ In the burn-in, half of all updates, V is an average over a time tau that adapts
 
 With r = 1 / tau, as printed in the paper, tau would stay at 1; the authors' code has r = 1 / (tau + 1). After the
 burn-in V is fixed.
+
+The force P grad u is shortened where its root mean square over the weights is above 10, for chains far from the
+posterior, and keeps its direction. A limit on each weight by itself turns the force, and such chains do not come back.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.api import Batch, LogUniform, Noise, Plan, Problem, Step, Task
+from lockstep_bench.methods.api import Batch, LogUniform, Noise, Plan, Problem, Step, Task, clip_norm
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc.draws import Kept
 from lockstep_bench.methods.training.chains import MinibatchChains, ends_a_part, gradient_and_objective
 
-LARGEST = 10.0  # root mean squares of its gradient by which a weight is moved at most
+LARGEST = 10.0  # root mean square of the force over the weights; longer forces are shortened to it
 LEAST_SQUARE = 1e-16
 
 
@@ -119,7 +123,7 @@ class SGHMC(MinibatchChains):
         rate, root = problem.hparams.lr.square(), scales.square.clamp(min=LEAST_SQUARE).sqrt()
         injected = 2 * self.friction * rate / (root * problem.n_train * problem.scale)
         spread = (injected - rate.square()).clamp(min=0).sqrt()
-        force = (gradient / root).clamp(-LARGEST, LARGEST)
+        force = clip_norm(gradient / root, LARGEST * math.sqrt(problem.dim))
         velocity = (1 - self.friction) * state.velocity - rate * force + spread * noise.normal(problem.dim)
         weights = state.weights + velocity
         kept = state.kept.add(weights) if step.phase == "keep" else state.kept

@@ -16,6 +16,7 @@ PROBLEMS: dict[str, Callable[..., LinearProblem]] = {
 }
 DIMS = 3, 8  # the first that the method supports is used; methods with many factors need many weights
 SEEDS, UPDATES, SAMPLES = 8, 6000, 2000
+BATCHES = 2  # n_train / batch size
 MEAN_TOLERANCE = 0.25  # of the mean over the seeds, in exact posterior standard deviations
 SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
 # Tolerances are wider by this number of Monte Carlo standard errors of the samples that a method returns.
@@ -23,8 +24,8 @@ STANDARD_ERRORS = 3
 # What a wrong mean may come from: words -> the problem whose posterior it then equals.
 SLIPS: dict[str, Callable[[LinearProblem], LinearProblem]] = {
     "without a prior": lambda problem: problem._replace(alpha=1e-9),
-    "of half the prior precision": lambda problem: problem._replace(alpha=problem.alpha / 2),
-    "of twice the prior precision": lambda problem: problem._replace(alpha=problem.alpha * 2),
+    "of half the prior precision, or whose data count twice": lambda problem: problem._replace(alpha=problem.alpha / 2),
+    "of twice the prior precision, or whose data count half": lambda problem: problem._replace(alpha=problem.alpha * 2),
     "whose likelihood lacks the factor n_train": lambda problem: problem._replace(beta=problem.beta / len(problem.x)),
     "of noise precision 1": lambda problem: problem._replace(beta=1.0),
     "with the reciprocal noise precision": lambda problem: problem._replace(beta=1 / problem.beta),
@@ -60,7 +61,7 @@ def finds_the_conjugate_posterior(examined: Examined) -> str:
 
 def _compare(method: Method, problem: LinearProblem, device: str) -> str:
     hparams: dict[str, Any] = dict(middle_of(method.search_space(problem.task)))
-    fits = problem.fit(method, UPDATES, len(problem.x) // 2, range(SEEDS), device=device, **hparams)
+    fits = problem.fit(method, UPDATES, len(problem.x) // BATCHES, range(SEEDS), device=device, **hparams)
     means, variances, n_samples = problem.moments_at_probes(fits, SAMPLES)
     require(
         bool(np.isfinite(means).all() and np.isfinite(variances).all()),
@@ -98,16 +99,27 @@ def _compare_spreads(problem: LinearProblem, spreads: np.ndarray, n_samples: int
     """Compare standard deviations (2 D,) of the output at the probes with those of the best member of the family."""
     ratios = spreads / _spreads(problem.probes, problem.best_normal(method.covariance).covariance)
     worst = float(ratios[np.argmax(np.abs(ratios - 1))])
-    error = STANDARD_ERRORS / math.sqrt(2 * (n_samples - 1) * SEEDS) if n_samples > 1 else 0
+    tolerance = SPREAD_TOLERANCE + (STANDARD_ERRORS / math.sqrt(2 * (n_samples - 1) * SEEDS) if n_samples > 1 else 0)
     family = "" if method.covariance == "full" else f" with {COVARIANCES[method.covariance]}"
     require(
-        abs(worst - 1) < SPREAD_TOLERANCE + error,
+        abs(worst - 1) < tolerance,
         f"a posterior standard deviation is {worst:.2f} x that of the best Gaussian{family}; it must be within "
-        f"{SPREAD_TOLERANCE + error:.0%}. Check how `sample` scales its noise and, if `predict` is overridden, the "
-        "noise of the targets. If the method cannot have this spread, declare the `covariance` that it can have, or a "
-        "`spread_caveat`",
+        f"{tolerance:.0%}. {_common_factor(ratios, tolerance)}Check how `sample` scales its noise and, if `predict` "
+        "is overridden, the noise of the targets. If the method cannot have this spread, declare the `covariance` that "
+        "it can have, or a `spread_caveat`",
     )
     return f"spread {worst:.2f} x that of the best Gaussian{family}"
+
+
+def _common_factor(ratios: np.ndarray, tolerance: float) -> str:
+    """Return a sentence on how often the likelihood seems to count; "" if the spreads are not off by one factor."""
+    factor = float(ratios.mean())
+    if factor <= 0 or np.abs(ratios / factor - 1).max() >= tolerance:
+        return ""
+    return (
+        f"All are about {factor:.2f} x as large, as if the likelihood counted {factor**-2:.2g} times: the objective "
+        f"needs n_train x the mean `problem.nll` of a minibatch, or n_train / batch size ({BATCHES} here) x its sum. "
+    )
 
 
 def _spreads(probes: np.ndarray, covariance: np.ndarray) -> np.ndarray:

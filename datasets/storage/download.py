@@ -207,7 +207,7 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
     except requests.RequestException as error:
         raise Unavailable(source.name, f"{url} was not delivered ({error})", retry) from error
     except (UnexpectedContent, ValueError) as error:
-        raise Unavailable(source.name, f"the content from {url} is refused: {error}", retry) from error
+        raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", retry) from error
     except OSError as error:
         reason = f"cannot write to {error.filename or folder}: {error.strerror or error}"
         writable = f"choose a folder you can write to with --data-dir or {data_folder.VARIABLE}"

@@ -90,7 +90,7 @@ def files_of(source: Published, folder: Path) -> tuple[File, ...]:
     with run_by(source.name, "listing"):
         files = tuple(source.listing(folder / source.folder))
         if others := [file for file in files if not isinstance(file, File)]:
-            raise TypeError(f"a listing should return datasets.File objects, got {type(others[0]).__name__}")
+            raise TypeError(f"it should return files, got {type(others[0]).__name__}")
         return files
 
 

@@ -10,7 +10,9 @@ from lockstep_bench.leaderboards.cli.options import (
     Folders,
     TableFormat,
     names_in,
+    notes_on,
     only,
+    print_notes,
     read_folders,
     stop,
     stopping_on,
@@ -47,7 +49,8 @@ def correlate(
     pair, presets = tuple(names_in(metrics)), names_in(preset)
     if len(pair) != 2:
         stop(f"--metrics takes two metrics, got {metrics!r}; write for example --metrics rel_cov,nmll")
-    cells = with_labelled_presets(read_folders(results, suites=names_in(suite), presets=presets).cells)
+    read = read_folders(results)
+    cells = with_labelled_presets(read.cells)
     suites = names_in(suite) or _with_both(cells, presets, pair)
     if len(presets) not in (1, len(suites)):
         stop(f"--preset takes one preset, or one for each of the {len(suites)} suites, got {preset!r}")
@@ -63,9 +66,9 @@ def correlate(
     if not found:
         stop(f"no suite has results of preset {preset!r} with both metrics")
     together = over_suites(found) if len(found) > 1 else found[suites[0]]
-    for note in together.notes:
-        typer.echo(note, err=True)
+    notes = [*together.notes, *notes_on(read, suites, presets, names_in(datasets), names_in(methods))]
     if not together.by_dataset:
+        print_notes(notes)
         stop("no data set has enough methods with values of both metrics")
     if format == TableFormat.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -73,6 +76,7 @@ def correlate(
         writer.writerows([name, one.tau, one.n_methods] for name, one in together.by_dataset.items())
     else:
         _print(found, together, pair)
+    print_notes(notes)
 
 
 def _with_both(cells: "pd.DataFrame", presets: list[str], metrics: tuple[str, ...]) -> list[str]:

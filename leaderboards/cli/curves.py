@@ -10,8 +10,10 @@ from lockstep_bench.leaderboards.cli.options import (
     Folders,
     TableFormat,
     names_in,
+    notes_on,
     one_label,
     only,
+    print_notes,
     read_folders,
     stopping_on,
 )
@@ -39,15 +41,14 @@ def curves(
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
-    read = read_folders(results, suites=[suite], presets=[preset])
+    read = read_folders(results)
     with stopping_on(NoSuchResults):
         cells = select(with_labelled_presets(read.cells), [suite], [preset], [])
         select_metrics(cells, [metric])
     with stopping_on(ValueError):
         found = learning_curves(cells, suite, one_label(cells, preset), metric, tuple(names_in(methods)), reference)
-    for note in found.notes:
-        typer.echo(note, err=True)
     typer.echo((_as_csv(found) if format is TableFormat.CSV else _as_text(found)).removesuffix("\n"))
+    print_notes([*found.notes, *notes_on(read, [suite], [preset], methods=names_in(methods))])
 
 
 def _as_csv(curves: "Curves") -> str:

@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop, stopping_on
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    names_in,
+    notes_on,
+    only,
+    print_notes,
+    read_folders,
+    stop,
+    stopping_on,
+)
 from lockstep_bench.shared.options import number
 
 MARGIN = 0.02
@@ -33,12 +42,14 @@ def edges(
     from lockstep_bench.leaderboards.tables.search_ranges import as_table, optima
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select
 
-    cells = read_folders(results, suites=names_in(suite), presets=[preset]).cells
+    read = read_folders(results)
+    chosen = names_in(suite), [preset], names_in(datasets), names_in(methods)
     with stopping_on(NoSuchResults):
-        cells = select(cells, names_in(suite), [preset], names_in(datasets), names_in(methods))
+        cells = select(read.cells, *chosen)
     found = list(optima(cells))
     if not found:
         stop(f"preset '{preset}' has no tuned cells; choose another with --preset")
     Console().print(as_table(found, margin))
     n_edges = sum(optimum.at_edge(margin) for optimum in found)
     typer.echo(f"{n_edges} of {len(found)} optima (method x hyper-parameter x data set) within {margin:.0%} of an end")
+    print_notes(notes_on(read, *chosen))

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop, stopping_on
+from lockstep_bench.leaderboards.cli.options import (
+    Folders,
+    names_in,
+    notes_on,
+    only,
+    print_notes,
+    read_folders,
+    stop,
+    stopping_on,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,15 +64,21 @@ def export(
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
+    chosen = names_in(suite), names_in(preset), names_in(datasets), names_in(methods)
     with stopping_on(NoSuchResults):
-        read = read_folders(results, suites=names_in(suite), presets=names_in(preset))
+        read = read_folders(results)
         cells = with_labelled_presets(read.cells if preset else set_apart(read).others.cells)
-        cells = select(cells, names_in(suite), names_in(preset), names_in(datasets), names_in(methods))
+        cells = select(cells, *chosen)
         wanted = select_metrics(cells, names_in(metric)) if metric else []
     content = _content(cells, wanted, format)
     if to is None:
         sys.stdout.buffer.write(content)
-        return
+    else:
+        _write(content, to)
+    print_notes(notes_on(read, *chosen))
+
+
+def _write(content: bytes, to: Path) -> None:
     try:
         temporary = to.with_name(f".{to.name}.{os.getpid()}.tmp")
         temporary.write_bytes(content)

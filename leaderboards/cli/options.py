@@ -2,7 +2,10 @@
 
 import enum
 import re
-from collections.abc import Collection, Iterator
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -41,41 +44,67 @@ class TableFormat(enum.StrEnum):
     CSV = "csv"
 
 
-def read_folders(
-    folders: list[Path], cached: bool = True, suites: Collection[str] = (), presets: Collection[str] = ()
-) -> "Leaderboard":
-    """Return the results of several folders, and print on standard error which files and rows were skipped.
+def read_folders(folders: list[Path], cached: bool = True) -> "Leaderboard":
+    """Return the results of several folders, and print on standard error which files could not be read.
 
     Args:
         folders: paths of the results folders.
         cached: False to read every file again instead of using the user's cache of rows.
-        suites: suites for which a warning is printed where rows of different code, seeds or devices are averaged
-            together; all suites if empty.
-        presets: presets for which that warning is printed; all presets if empty.
     """
     for folder in folders:
         require_results(folder)
-    from lockstep_bench.leaderboards.data.replicated import set_apart
     from lockstep_bench.leaderboards.data.results import read_results
-    from lockstep_bench.leaderboards.wording.mixtures import mixtures
 
     results = read_results(*folders, cached=cached)
+    skipped: dict[str, list[str]] = {}
     for path, reason in results.skipped:
-        typer.echo(visible(f"left out: {path}: {reason}"), err=True)
+        skipped.setdefault(reason, []).append(str(path))
+    print_notes([visible(f"left out: {', '.join(paths)}: {reason}") for reason, paths in skipped.items()])
     if results.cells.empty:
         empty = " and ".join(f"'{folder}'" for folder in folders)
         stop(f"{empty}: no finished cells yet (no readable .parquet file under cells/); run `python run_all.py` first")
+    return results
+
+
+def notes_on(
+    results: "Leaderboard",
+    suites: Sequence[str] = (),
+    presets: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> list[str]:
+    """Return sentences on rows that were left out, and on rows of different code, seeds or devices in one table.
+
+    Args:
+        results: results as they were read.
+        suites: suites that the sentences are about; all if empty, as for the other names.
+        presets: their presets, each a name or name@hash.
+        datasets: their data sets.
+        methods: their methods.
+    """
+    from lockstep_bench.leaderboards.data.fingerprints import BOARD
+    from lockstep_bench.leaderboards.data.replicated import set_apart
+    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+    from lockstep_bench.leaderboards.wording.mixtures import mixtures
+
     # The runs of a replication have protocols of their own, which is no mixture.
     others = set_apart(results).others
+    labels = with_labelled_presets(others.cells)["preset"]
+    chosen = others.cells["preset"].isin(presets) | labels.isin(presets) | (not presets)
+    for column, names in {"suite": suites, "dataset": datasets, "method": methods}.items():
+        chosen &= others.cells[column].isin(names) | (not names)
+    cells = others.cells[chosen]
+    boards = set(cells[BOARD].itertuples(index=False, name=None))
+    choices = [choice for choice in others.choices if choice[: len(BOARD)] in boards]
+    return [visible(mixture.sentence) for mixture in mixtures(cells, choices)]
 
-    def asked(suite: str, preset: str) -> bool:
-        return (not suites or suite in suites) and (not presets or preset in {name.split("@")[0] for name in presets})
 
-    shown = [asked(*row) for row in zip(others.cells["suite"], others.cells["preset"], strict=True)]
-    choices = [choice for choice in results.choices if asked(choice.suite, choice.preset)]
-    for mixture in mixtures(others.cells.loc[shown], choices):
-        typer.echo(visible(mixture.sentence), err=True)
-    return results
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on standard error, each once, after all that was printed before; a terminal breaks no word."""
+    sys.stdout.flush()
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else sys.maxsize
+    for note in dict.fromkeys(notes):
+        typer.echo(textwrap.fill(note, width, break_on_hyphens=False), err=True)
 
 
 def names_in(text: str) -> list[str]:

@@ -10,10 +10,13 @@ from lockstep_bench.leaderboards.cli.options import (
     Folders,
     TableFormat,
     names_in,
+    notes_on,
     only,
+    print_notes,
     read_folders,
     stopping_on,
 )
+from lockstep_bench.shared.texts import visible
 
 
 def replications(
@@ -38,12 +41,14 @@ def replications(
     from lockstep_bench.leaderboards.replications import comparison, report
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require
     from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
+    from lockstep_bench.leaderboards.wording.mixtures import left_out
     from lockstep_bench.shared.papers.entries import entries
 
     names = names_in(entry)
     with stopping_on(NoSuchResults):
         require("table or figure", names, [one.name for one in entries()], "is unknown")
-    made = comparison.replications(read_folders(results).cells, read_published(), entries())
+    read = read_folders(results)
+    made = comparison.replications(read.cells, read_published(), entries())
     made = [one for one in made if not names or one.entry.name in names]
     if format is TableFormat.CSV:
         sys.stdout.buffer.write(as_csv(report.frame(made)).encode())
@@ -51,10 +56,15 @@ def replications(
         from rich.console import Console
 
         report.show(made, Console(), details=bool(names))
+    chosen = {one.entry.rows for one in made}
+    choices = [choice for choice in read.choices if choice.preset in chosen]
+    print_notes([visible(note.sentence) for note in left_out(choices)])
 
 
 def _print_ledger(results: list[Path]) -> None:
     from lockstep_bench.leaderboards.replications.ledger import disputes, settle
     from lockstep_bench.leaderboards.replications.ledger_text import markdown
 
-    sys.stdout.buffer.write(markdown(settle(disputes(), read_folders(results).cells)).encode())
+    read = read_folders(results)
+    sys.stdout.buffer.write(markdown(settle(disputes(), read.cells)).encode())
+    print_notes(notes_on(read))

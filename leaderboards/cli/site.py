@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lockstep_bench import leaderboards
-from lockstep_bench.leaderboards.cli.options import Folders, read_folders, require_results, stop
+from lockstep_bench.leaderboards.cli.options import Folders, notes_on, print_notes, read_folders, require_results, stop
 from lockstep_bench.shared.options import folder
 from lockstep_bench.shared.texts import visible
 
@@ -65,6 +65,7 @@ def publish(
         stop(str(refusal))
     except OSError as error:
         stop(f"the site cannot be written to '{to}': {error.strerror or error}; choose another place with --to")
+    print_notes(notes_on(read))
     typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
     typer.echo(f"the pages name the machines that ran the cells: {contents.hosts}")
     if commit:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, read_folders, stop, stopping_on
+from lockstep_bench.leaderboards.cli.options import Folders, notes_on, print_notes, read_folders, stop, stopping_on
 from lockstep_bench.shared.options import folder
 from lockstep_bench.shared.texts import visible
 
@@ -26,7 +26,8 @@ def submit(
     from lockstep_bench.leaderboards.submissions.writing import SubmissionRefused, write_submission
 
     try:
-        contents = write_submission(read_folders(results, cached=False), package, by, to)
+        read = read_folders(results, cached=False)
+        contents = write_submission(read, package, by, to)
     except (SubmissionRefused, PublishingRefused) as refusal:
         stop(str(refusal))
     except OSError as error:
@@ -34,6 +35,7 @@ def submit(
     typer.echo(contents)
     typer.echo(visible(f"written to {to}, with a README.md for readers"))
     typer.echo(visible(f"run some of it again: lockstep-bench leaderboards recheck {to / 'results'} --cells 5"))
+    print_notes(notes_on(read))
 
 
 def standing(

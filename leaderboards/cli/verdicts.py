@@ -1,5 +1,7 @@
 """Commands that print rankings, and how often their verdicts are false: `rank`, `simulate`."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +12,10 @@ from lockstep_bench.leaderboards.cli.options import (
     Folders,
     TableFormat,
     names_in,
+    notes_on,
     one_label,
     only,
+    print_notes,
     read_folders,
     stop,
     stopping_on,
@@ -92,12 +96,13 @@ def rank(
     if compare is None and any(levels):
         stop("--network and --noise choose what --compare compares in; add --compare posterior, noise or network")
     suites = names_in(suite)
-    read = read_folders(results, suites=suites, presets=[preset])
+    read = read_folders(results)
     of_suites, suite, left_out = _joined(read.cells, suites, preset)
+    mixed = notes_on(read, suites, [preset], sets, names and [*names, reference or REFERENCE])
     if compare is not None:
         asked = factors.Asked(suite, preset, metric, compare, (names, *levels), sets, reference, each)
         found, notes = factors.compared(of_suites, asked)
-        _print(found, {}, [*left_out, *notes], metric, format, wide, power)
+        _print(found, {}, [*left_out, *notes, *mixed], metric, format, wide, power)
         return
     reference = reference or REFERENCE
     with stopping_on(NoSuchResults):
@@ -109,10 +114,9 @@ def rank(
     where = cells, suite, one_label(cells, preset), metric
     options = ComparisonOptions(methods=names, datasets=sets, families=families, reference=reference)
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
-    notes = [*left_out, *(note for ranking in found.values() for note in ranking.notes)]
+    notes = [*left_out, *_merged(note for ranking in found.values() for note in ranking.notes), *mixed]
     if not any(ranking.rows for ranking in found.values()):
-        for note in dict.fromkeys(notes):
-            typer.echo(note, err=True)
+        print_notes(notes)
         lacking = f"no split has a value of {metric} for all of {', '.join(names)}"
         stop(
             f"no method to rank: {lacking}; name fewer, or choose another metric"
@@ -161,8 +165,19 @@ def _print(
     else:
         text = rankings.as_text(found, said, metric_named(metric).phrase)
     typer.echo(text.removesuffix("\n"))
+    print_notes(notes)
+
+
+def _merged(notes: Iterable[str]) -> list[str]:
+    """Return the notes, of which those that differ only in the names at their end are one: "Untested: a, b."."""
+    names: dict[str, list[str]] = {}
     for note in dict.fromkeys(notes):
-        typer.echo(note, err=True)
+        start, _, name = note.partition(": ")
+        if re.fullmatch(r"\S+\.", name):
+            names.setdefault(start, []).append(name[:-1])
+        else:
+            names[note] = []
+    return [f"{start}: {', '.join(some)}." if some else start for start, some in names.items()]
 
 
 def simulate(
@@ -213,14 +228,16 @@ def simulate(
     from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
-    observed = None
+    observed, notes = None, list[str]()
     if results is not None:
         suites = names_in(suite)
-        of_suites, suite, _ = _joined(read_folders([results], suites=suites, presets=[preset]).cells, suites, preset)
+        read = read_folders([results])
+        of_suites, suite, _ = _joined(read.cells, suites, preset)
         with stopping_on(NoSuchResults):
             cells = select(with_labelled_presets(of_suites), [suite], [preset])
             select_metrics(cells, [metric])
         observed = residuals(cells, suite, preset, metric)
+        notes = notes_on(read, suites, [preset])
         if min(observed.of_datasets.shape) < 2:
             stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")
     size = BoardSize(methods, datasets, splits, overlap)
@@ -229,3 +246,4 @@ def simulate(
         typer.echo(line(promises(scenario, size, repeats, seed)))
     if observed is not None:
         typer.echo(line(promises_on_residuals(observed, repeats, seed)))
+    print_notes(notes)

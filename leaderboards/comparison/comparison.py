@@ -27,12 +27,13 @@ from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.paired import mean_of_known
 from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level
 from lockstep_bench.leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
-from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.leaderboards.wording.formats import counted, listed
 from lockstep_bench.shared.columns import METRICS
 
 WHERE = [*GROUP, "metric"]
 BEYOND_NOISE = ("better", "worse", "moved")
 FINGERPRINT = ["data_sha256", "split_sha256", "versions", "device"]
+MOST_LISTED = 6
 
 DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times, which differ between any two runs
 
@@ -267,15 +268,16 @@ def _notes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     notes = []
     for name, cells in (("old", old), ("new", new)):
         if n := int((cells["status"].eq("ok") & cells["execution"].isna()).sum()):
-            notes.append(f"{counted(n, 'cell')} of the {name} results were trained before loops were compiled")
-    for suite, dataset in _changed_datasets(old, new):
-        notes.append(f"{dataset} ({suite}): the data or the splits differ, so splits cannot be paired")
+            notes.append(f"{counted(n, 'cell')} of the {name} results were trained before loops were compiled.")
+    if changed := [f"{dataset} ({suite})" for suite, dataset in _changed_datasets(old, new)]:
+        notes.append(f"Not paired by split, as the data or the splits differ: {listed(changed, MOST_LISTED)}.")
     hashes = [set(map(tuple, cells[["suite", "preset", "protocol_hash"]].to_numpy())) for cells in (old, new)]
     names = [{(suite, preset.partition("@")[0]) for suite, preset, _ in triples} for triples in hashes]
+    differ = []
     for suite, preset in sorted(names[0] & names[1]):
         protocols = [{h for s, p, h in triples if (s, p.partition("@")[0]) == (suite, preset)} for triples in hashes]
         if not protocols[0] & protocols[1]:
-            notes.append(
-                f"preset {preset} of suite {suite} has a different protocol in the new results, so it is not compared"
-            )
+            differ.append(f"{preset} ({suite})")
+    if differ:
+        notes.append(f"Not compared, as the new results have another protocol: {listed(differ, MOST_LISTED)}.")
     return notes

@@ -19,8 +19,11 @@ UNSTEADY = "Not reproduced (a bug): different numbers from the same code, data, 
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Print the significant changes in order of their p-values, changed statuses, unreproduced cells, and a summary."""
-    for sentence in comparison.notes:
+    """Print a summary, the significant changes in order of their p-values, changed statuses and unreproduced cells.
+
+    What could not be compared follows at the end.
+    """
+    for sentence in sentences(comparison):
         console.print(Text(visible(sentence)))
     moved = comparison.moved.sort_values("p_value", kind="stable")
     lines = [
@@ -44,7 +47,7 @@ def show(comparison: Comparison, console: Console) -> None:
         for cell in records(comparison.unsteady, Unsteady)
     ]
     _print_table(console, UNSTEADY, ["Split", "Metric", "Old", "New"], lines)
-    for sentence in sentences(comparison):
+    for sentence in comparison.notes:
         console.print(Text(visible(sentence)))
 
 

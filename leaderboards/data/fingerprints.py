@@ -30,7 +30,7 @@ class Choice(NamedTuple):
         kind: reason: "data" and "split" for a differing checksum of the data or the split, "repeat" for a repeated
             cell.
         used, left_out: the checksum or code revision of the rows that are used, and of those that are left out.
-        n_used, n_left_out: number of rows used and left out.
+        n_left_out: number of rows left out.
     """
 
     suite: str
@@ -40,7 +40,6 @@ class Choice(NamedTuple):
     kind: str
     used: str
     left_out: str
-    n_used: int
     n_left_out: int
 
 
@@ -73,7 +72,7 @@ def _one_checksum(cells: pd.DataFrame, kind: str, key: list[str], column: str) -
         wrong = part[part[column].notna() & (part[column] != used)]
         out[wrong.index] = True
         for other, rows in wrong.groupby(column):
-            choices.append(_choice(part, kind, str(used), str(other), int(sums["size"].iloc[-1]), len(rows)))
+            choices.append(_choice(part, kind, str(used), str(other), len(rows)))
     return cells[~out], choices
 
 
@@ -94,14 +93,13 @@ def _one_row_each(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
         losers = part[lost]
         beaten_by = by_cell.reindex(losers.set_index(CELL[len(BOARD) :]).index).to_numpy()
         for (used, left_out), rows in losers.groupby([beaten_by, revision[losers.index].to_numpy()]):
-            n_used = int((by_cell == used).sum())
-            choices.append(_choice(part, "repeat", str(used), str(left_out), n_used, len(rows)))
+            choices.append(_choice(part, "repeat", str(used), str(left_out), len(rows)))
     return cells[~out], choices
 
 
-def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_used: int, n_left_out: int) -> Choice:
+def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_left_out: int) -> Choice:
     suite, dataset, preset, protocol_hash = board[BOARD].iloc[0]
-    return Choice(suite, dataset, preset, protocol_hash, kind, used, left_out, n_used, n_left_out)
+    return Choice(suite, dataset, preset, protocol_hash, kind, used, left_out, n_left_out)
 
 
 def codes(cells: pd.DataFrame) -> pd.Series:

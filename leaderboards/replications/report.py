@@ -55,12 +55,24 @@ def show(made: Sequence[Replication], console: Console, details: bool) -> None:
 def _show_entry(one: Replication, console: Console) -> None:
     entry = one.entry
     console.print(_text(f"\n{entry.name}: {entry.table}, {entry.paper}"), style="bold")
-    about = {"": entry.title, "Departures": entry.departures, "Not run here": one.unavailable}
-    about |= {"Missing": gaps_in_words(one) if one.status == "run" else ""}
+    console.print(_text(entry.title))
+    _show_numbers(one, console)
+    for claim in one.claims if one.status == "run" else ():
+        console.print(_text(f"{claim.in_words}: {claim.claim.text}"), style=COLOURS.get(claim.verdict))
+        for test in claim.tests:
+            left, right, difference, stderr = claim_numbers(test)
+            spread = f" ± {stderr}" if stderr else ""
+            numbers = f": {left} against {right}, difference {difference}{spread}" if test.n else ""
+            console.print(_text(f"  {test.dataset}: {test.verdict}{numbers}"))
+    about = {"Missing": gaps_in_words(one)} if one.status == "run" else {}
+    about |= {"Departures": entry.departures, "Not run here": one.unavailable}
     about |= {"Command": entry.command if entry.runs or entry.same_rows_as or entry.test else ""}
     for name, text in about.items():
         if text:
-            console.print(_text(f"{name}: {text}" if name else text))
+            console.print(_text(f"{name}: {text}"))
+
+
+def _show_numbers(one: Replication, console: Console) -> None:
     if one.judged:
         table = Table("Data set", "Method", "Metric", "Paper", "Ours", "Difference", "Verdict")
         for row in one.judged:
@@ -83,13 +95,6 @@ def _show_entry(one: Replication, console: Console) -> None:
         console.print(table)
     for sentence in not_compared(one) if one.status == "run" else ():
         console.print(_text(f"Not compared: {sentence}."))
-    for claim in one.claims if one.status == "run" else ():
-        console.print(_text(f"{claim.in_words}: {claim.claim.text}"), style=COLOURS.get(claim.verdict))
-        for test in claim.tests:
-            left, right, difference, stderr = claim_numbers(test)
-            spread = f" ± {stderr}" if stderr else ""
-            numbers = f": {left} against {right}, difference {difference}{spread}" if test.n else ""
-            console.print(_text(f"  {test.dataset}: {test.verdict}{numbers}"))
 
 
 def _text(text: str) -> Text:

@@ -238,8 +238,8 @@ def _failures(table: Paired) -> list[str]:
         return []
     reasons = [f"{visible(method)} ({failures_in_words(where, len(table.tried))})" for method, where in failed.items()]
     return [
-        f"Failed, and no value is imputed: {listed(reasons, MOST_LISTED)}. A method has the last rank where it failed "
-        "and cannot be called best; its difference is over the data sets on which it did not fail."
+        f"Failed: {listed(reasons, MOST_LISTED)}. A method ranks last where it failed and cannot be called best; its "
+        "difference is over the other data sets."
     ]
 
 

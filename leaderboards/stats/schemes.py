@@ -58,14 +58,14 @@ def flagged_rows(cells: pd.DataFrame) -> np.ndarray:
 
 
 def flagged_in_words(cells: pd.DataFrame) -> str:
-    """Return a sentence for each reason why `without_flagged` leaves results out; "" if none are left out."""
+    """Return a sentence on which splits `without_flagged` leaves out, and why; "" if none are left out."""
     unflagged = without_flagged(cells)
     if len(unflagged) == len(cells):
         return ""
     left = cells.loc[cells.index.difference(unflagged.index), SPLIT].drop_duplicates()
     left = left.assign(reason=[splits_of(name).flagged[split] for name, split in left.itertuples(index=False)])
-    sentences = []
+    parts = []
     for reason, of_reason in left.groupby("reason"):
         sets = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in of_reason.groupby("dataset")["split"]]
-        sentences.append(f"Splits not ranked, because they have {reason}: {', '.join(sets)}.")
-    return " ".join(sentences)
+        parts.append(f"{', '.join(sets)}, with {reason}")
+    return f"Splits not ranked: {'; '.join(parts)}."

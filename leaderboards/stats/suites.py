@@ -8,7 +8,7 @@ from lockstep_bench.leaderboards.stats.schemes import SPLIT, without_flagged
 from lockstep_bench.leaderboards.wording.formats import listed
 
 JOINED = " + "  # between the names of suites in one
-MOST_LISTED = 20
+MOST_LISTED = 4
 
 
 def as_one(cells: pd.DataFrame, suites: Sequence[str]) -> tuple[pd.DataFrame, str, list[str]]:

@@ -149,12 +149,19 @@ def _against(ranking: Ranking) -> str:
 
 
 def _remarks(of_methods: Mapping[str, str]) -> list[str]:
-    """Return lines that say each remark once, with the methods it is on."""
-    methods: dict[str, list[str]] = {}
+    """Return a line for each remark: "Still improving on 9 of 17 data sets: slang; on 7: vifa, inducing-ffg."."""
+    methods: dict[str, dict[str, list[str]]] = {}
     for method, remark in of_methods.items():
         for part in filter(None, remark.split("; ")):
-            methods.setdefault(part, []).append(method)
-    return [f"{remark[0].upper()}{remark[1:]}: {', '.join(names)}." for remark, names in methods.items()]
+            words, _, extent = part.partition(" on ")
+            methods.setdefault(words, {}).setdefault(extent, []).append(method)
+    lines = []
+    for words, by_extent in methods.items():
+        first, *rest = sorted(by_extent, key=lambda extent: -int(extent.partition(" ")[0] or 0))
+        parts = [f"{words[0].upper()}{words[1:]}{f' on {first}' if first else ''}: {', '.join(by_extent[first])}"]
+        parts += [f"on {extent.partition(' ')[0]}: {', '.join(by_extent[extent])}" for extent in rest]
+        lines.append(f"{'; '.join(parts)}.")
+    return lines
 
 
 def _printed(table: Table) -> str:

@@ -14,8 +14,9 @@ MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
 def prose(text: object) -> Markup:
-    """Return the text as HTML: special characters are escaped, and parts between backticks become code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+    """Return the text as HTML: special characters are escaped, parts between backticks become code, "5 %" is whole."""
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text))))
+    return Markup(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", coded))
 
 
 def decimals_for(value: float, stderr: float = nan) -> int:

@@ -1,11 +1,13 @@
 """Notes on results that contradict each other, and on results of different code, seeds or devices in one table.
 
-A board is the leaderboard of one suite, data set, preset and protocol.
+A board is the leaderboard of one suite, data set, preset and protocol. There is one note of each kind, and it names the
+first few boards, codes and methods: several sentences of one kind, with all names, would hide the table that they are
+on. The page of a data set has the notes on its boards alone.
 """
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,10 +15,12 @@ import pandas as pd
 from lockstep_bench.leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
 from lockstep_bench.leaderboards.data.frames import groups
 from lockstep_bench.leaderboards.data.rechecks import EQUAL, NOT_RUN, WITHIN, Recheck
-from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.leaderboards.wording.formats import counted, listed
 
 CODE = ["method", "code_revision", "code_dirty", "code_identity", "finished_at"]  # that `codes` needs
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
+CHECKSUMS = {"data": "data", "split": "split rows"}  # kinds of `Choice` that are about a checksum, in words
+MOST_LISTED, MOST_PRESETS = 3, 2
 
 
 class Mixture(NamedTuple):
@@ -36,13 +40,21 @@ class Mixture(NamedTuple):
         by_preset: dict[str, list[str]] = {}
         for dataset, preset in self.boards:
             by_preset.setdefault(preset, []).append(dataset)
-        boards = "; ".join(f"{', '.join(dict.fromkeys(names))} ({preset})" for preset, names in by_preset.items())
+        parts = [f"{listed([*dict.fromkeys(names)], MOST_LISTED)} ({preset})" for preset, names in by_preset.items()]
+        boards = listed(parts, MOST_PRESETS, "; ")
         return f"{self.text}: {boards}." if boards else f"{self.text}."
 
 
 def mixtures(cells: pd.DataFrame, choices: list[Choice]) -> list[Mixture]:
     """Return notes on rows that were left out (`choices`), and on code, seeds or devices that differ within a board."""
-    return [*_left_out(choices), *_side_by_side(cells)]
+    return [
+        *left_out(choices),
+        *_earlier_engines(cells),
+        *_codes(cells),
+        *_seeds_and_devices(cells),
+        *_search_spaces(cells),
+        *_protocols(cells),
+    ]
 
 
 def revisions_in_words(cells: pd.DataFrame, rechecks: Sequence[Recheck]) -> str:
@@ -68,34 +80,27 @@ def revisions_in_words(cells: pd.DataFrame, rechecks: Sequence[Recheck]) -> str:
     )
 
 
-def _left_out(choices: list[Choice]) -> list[Mixture]:
-    alike: dict[tuple[str, str, str], list[Choice]] = {}
+def left_out(choices: Iterable[Choice]) -> list[Mixture]:
+    """Return a note for each reason why rows were left out."""
+    by_kind: dict[str, list[Choice]] = {}
     for choice in choices:
-        alike.setdefault((choice.kind, choice.used, choice.left_out), []).append(choice)
+        by_kind.setdefault(choice.kind, []).append(choice)
     return [
-        Mixture(_reason(*key, some), tuple((choice.dataset, choice.preset) for choice in some))
-        for key, some in alike.items()
+        Mixture(_reason(kind, some), tuple((choice.dataset, choice.preset) for choice in some))
+        for kind, some in by_kind.items()
     ]
 
 
-def _reason(kind: str, used: str, left_out: str, choices: list[Choice]) -> str:
-    n_used, n_left_out = (sum(getattr(choice, name) for choice in choices) for name in ("n_used", "n_left_out"))
-    rows = counted(n_left_out, "cell")
-    if kind == "repeat":
-        code = "the same code" if used == left_out else f"code {used}"
-        return f"{rows} of code {left_out} left out, which {code} ran again later"
-    what = "data" if kind == "data" else "split rows"
-    return f"{rows} with {what} {left_out[:SHORT]} left out, because most cells ({n_used}) have {what} {used[:SHORT]}"
-
-
-def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
-    return [
-        *_earlier_engines(cells),
-        *_codes(cells),
-        *_seeds_and_devices(cells),
-        *_search_spaces(cells),
-        *_protocols(cells),
-    ]
+def _reason(kind: str, choices: list[Choice]) -> str:
+    rows = counted(sum(choice.n_left_out for choice in choices), "cell")
+    checksum = kind in CHECKSUMS
+    used, out = (
+        listed([name[:SHORT] if checksum else name for name in dict.fromkeys(versions)], 1)
+        for versions in zip(*((choice.used, choice.left_out) for choice in choices), strict=True)
+    )
+    if checksum:
+        return f"{rows} with {CHECKSUMS[kind]} {out} left out; most cells have {used}"
+    return f"{rows} of code {out} left out, which code {used} ran again later"
 
 
 def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
@@ -111,22 +116,14 @@ def _codes(cells: pd.DataFrame) -> list[Mixture]:
     cells = cells.loc[unchecked, [*BOARD[:3], *CODE]]
     if len(cells[["code_revision", "code_dirty"]].drop_duplicates()) < 2:
         return []
-    boards: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    totals: dict[tuple[str, ...], Counter[str]] = {}
+    boards, total = [], Counter[str]()
     for (_, dataset, preset), part in groups(cells[BOARD[:3]].assign(_code=codes(cells)), BOARD[:3]):
         counts = Counter(part["_code"].dropna())
         if len(counts) > 1:
-            key = tuple(sorted(counts))
-            boards.setdefault(key, []).append((dataset, preset))
-            totals.setdefault(key, Counter()).update(counts)
-    return [
-        Mixture(
-            "Tables with results of code "
-            + ", ".join(f"{name} ({counted(totals[key][name], 'cell')})" for name in key),
-            tuple(places),
-        )
-        for key, places in boards.items()
-    ]
+            boards.append((dataset, preset))
+            total += counts
+    each = listed([f"{name} ({counted(n, 'cell')})" for name, n in total.most_common()], MOST_LISTED)
+    return [Mixture(f"Results of code {each} stand side by side", tuple(boards))] if boards else []
 
 
 def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
@@ -136,7 +133,7 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
             continue
         count = cells.groupby(BOARD[:3])[column].nunique()
         if boards := tuple((dataset, preset) for _, dataset, preset in count[count > 1].index):
-            notes.append(Mixture(f"Tables with results of different {plural}", boards))
+            notes.append(Mixture(f"Results of different {plural} stand side by side", boards))
     return notes
 
 
@@ -144,13 +141,10 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
     known = {space: _without_unit(space) for space in cells["search_space"].dropna().unique()}
     comparable = cells.assign(search_space=cells["search_space"].map(known))
     spaces = comparable.groupby([*BOARD, "method"])["search_space"].nunique()
-    boards: dict[str, list[tuple[str, str]]] = {}
-    for _, dataset, preset, _, method in spaces[spaces > 1].index:
-        boards.setdefault(method, []).append((dataset, preset))
-    return [
-        Mixture(f"Tables with results of different search spaces of {method}", tuple(some))
-        for method, some in boards.items()
-    ]
+    mixed = spaces.index[spaces > 1]
+    methods = listed(list(mixed.unique("method")), MOST_LISTED)
+    boards = tuple((dataset, preset) for _, dataset, preset, *_ in mixed)
+    return [Mixture(f"Results of different search spaces of {methods} stand side by side", boards)] if boards else []
 
 
 def _without_unit(space: str) -> str:
@@ -166,12 +160,11 @@ def _without_unit(space: str) -> str:
 
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:
-    notes = []
     names = cells["preset"].map({label: label.partition("@")[0] for label in cells["preset"].unique()})
-    for (suite, preset), hashes in cells["protocol_hash"].groupby([cells["suite"], names]):
-        rows = hashes.str[:8].value_counts().sort_index()
-        if len(rows) > 1:
-            parts = ", ".join(f"{preset}@{name} ({counted(int(n), 'cell')})" for name, n in rows.items())
-            text = f"Preset {preset} of suite {suite} was run under several protocols, shown apart: {parts}"
-            notes.append(Mixture(text))
-    return notes
+    several = [
+        f"{preset} of suite {suite} ({n})"
+        for (suite, preset), hashes in cells["protocol_hash"].groupby([cells["suite"], names])
+        if (n := hashes.nunique()) > 1
+    ]
+    text = f"Shown apart, as they were run under several protocols: {listed(several, MOST_LISTED)}"
+    return [Mixture(text)] if several else []

@@ -35,8 +35,8 @@ class Noise:
         end = self._used + math.prod(shape)
         if end > self._draws.shape[-1]:
             raise RuntimeError(
-                f"this step drew {end} random numbers, and the first step of its phase drew {self._draws.shape[-1]}; "
-                "draw equally many in every step of a phase"
+                f"a step has {self._draws.shape[-1]} random numbers, as many as the first step of its phase used, and "
+                f"the method asks for {end}: every step of a phase must use equally many"
             )
         sliced = self._draws[self._used : end]
         self._used = end

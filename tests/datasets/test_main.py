@@ -68,10 +68,7 @@ def test_list_shows_broken_entries_with_their_errors(run, install):
     ("listing", "reason"),
     [
         ("lambda folder: 1 / 0", "its listing failed: ZeroDivisionError: division by zero"),
-        (
-            "lambda folder: ['f.csv']",
-            "its listing failed: TypeError: a listing should return datasets.File objects, got str",
-        ),
+        ("lambda folder: ['f.csv']", "its listing failed: TypeError: it should return files, got str"),
         ("'f.csv'", "ValueError: dataset 'mine': listing should be a function or None, got 'f.csv'"),
     ],
 )
@@ -135,7 +132,7 @@ def test_fetch_continues_after_a_failed_download(run, tiny, web):
     web.files[DATA] = b"something else"
     code, out, err = run("fetch", "tiny", "diabetes")
     assert code == 1
-    assert "'tiny' is not available: the content from" in err
+    assert "'tiny' is not available: what was sent" in err
     assert out == "diabetes: already here\n"
 
 

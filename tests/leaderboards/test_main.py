@@ -114,7 +114,8 @@ def test_several_results_folders_are_merged_with_notes(two, tmp_path):
     numbers = f"2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,3.0,1,False,2,0,"
     assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,{numbers}"]
     assert "1 cell of code 0123456789 left out, which code later ran again later: energy (paper)." in result.stderr
-    assert "Tables with results of code 0123456789 (1 cell), later (1 cell): energy (paper)" in result.stderr
+    assert "stand side by side: energy (paper)" in result.stderr
+    assert result.output.startswith(result.stdout), "the answer comes before the notes"
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
     for page in ("index.html", "dataset-energy.html"):
         text = (tmp_path / "page" / page).read_text(encoding="utf-8")
@@ -124,11 +125,13 @@ def test_several_results_folders_are_merged_with_notes(two, tmp_path):
 
 def test_notes_on_mixed_code_concern_only_printed_rows(two):
     first, second = two(
-        [{"nmll": 1.0}, {"nmll": 1.0, "preset": "tuned"}], [{"split": 1, "nmll": 2.0, "code_revision": "later"}]
+        [{"nmll": 1.0}, {"nmll": 1.0, "preset": "tuned"}, {"nmll": 1.0, "dataset": "wine"}],
+        [{"split": 1, "nmll": 2.0, "code_revision": "later"}],
     )
-    mixed, plain = (run("export", first, second, "--preset", name).stderr for name in ("paper", "tuned"))
-    assert "Tables with results of code 0123456789 (1 cell), later (1 cell): energy (paper)" in mixed
-    assert plain == ""
+    asked = ("--preset", "paper"), ("--preset", "tuned"), ("--datasets", "energy"), ("--datasets", "wine")
+    said = [run("export", first, second, *words).stderr for words in asked]
+    assert ["stand side by side: energy (paper)" in text for text in said] == [True, False, True, False]
+    assert said[1] == said[3] == ""
 
 
 def test_export_can_be_restricted_by_names(folder):
@@ -346,6 +349,10 @@ def test_rank_prints_a_remark_once_with_its_methods(shared_folder):
     out = run("rank", shared_folder(*rows), *WANTED).stdout
     assert "there is too little evidence." in " ".join(out.split())
     assert "No better than predicting the mean: map, swag." in out
+    better = {"dataset": "e", "method": "swag", "nmll": 0.5}
+    others = ({"dataset": "e", "method": method, "nmll": level} for method, level in levels.items() if method != "swag")
+    out = run("rank", shared_folder(*rows, better, *others), *WANTED).stdout
+    assert "No better than predicting the mean on 2 of 2 data sets: map; on 1: swag." in out
 
 
 def test_rank_over_two_suites_counts_the_data_sets_of_both(shared_folder):
@@ -400,6 +407,21 @@ def test_rank_names_methods_without_common_values(shared_folder):
     rows = [{"dataset": "d", "method": m, "split": s, "nmll": 1.0} for m, s in (("map", 0), ("swag", 1))]
     said = refused("rank", shared_folder(*rows), *WANTED, "--methods", "map,swag")
     assert "no split has a value of nmll for all of map, swag" in said
+
+
+def test_rank_says_each_kind_of_note_once(shared_folder):
+    keys = [(dataset, method, split) for dataset in ("fashion-mnist", "mnist") for method in "ab" for split in (0, 1)]
+    rows = [{"dataset": dataset, "method": method, "split": split, "nmll": 1.0} for dataset, method, split in keys]
+    said = run("rank", shared_folder(*rows), *WANTED, "--each").stderr.splitlines()
+    assert "Not tested by splits, as all splits have the same test rows: fashion-mnist, mnist." in said
+    assert len(said) == len(set(said)) == 2
+
+
+def test_rank_notes_mixed_code_of_the_named_methods(shared_folder):
+    rows = [{"method": method, "split": split, "nmll": 1.0} for method in "abc" for split in (0, 1)]
+    rows[-1]["code_revision"] = "later"
+    said = [run("rank", shared_folder(*rows), *WANTED, "--methods", names).stderr for names in ("a,b", "a,c")]
+    assert ["stand side by side: energy (paper)" in text for text in said] == [False, True]
 
 
 def test_rank_on_each_data_set_names_the_data_set(ranked):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lockstep_bench.leaderboards.metrics import HEADLINE, INTERVALS, MEASURED, metric
+from lockstep_bench.leaderboards.metrics import HEADLINE, INTERVALS, MEASURED, grouped, metric
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -60,6 +60,22 @@ def test_metrics_have_the_correct_direction(name, goal):
 
 def test_headline_metrics_are_in_the_schema():
     assert set(HEADLINE) <= set(MEASURED)
+
+
+def test_other_metrics_are_grouped_in_a_fixed_order():
+    names = ("tune_seconds", "ood_auroc_entropy", "crps_recalibrated", "far_ood_aupr", "ece_20", "coverage_90", "kl")
+    groups = grouped({name: metric(name) for name in (*names, "near_ood_entropy", "f1_retain90_entropy", "augrc")})
+    assert {heading: list(columns) for heading, columns in groups.items()} == {
+        "Scores": ["crps_recalibrated", "kl"],
+        "Calibration": ["ece_20", "coverage_90"],
+        "Selective prediction": ["augrc"],
+        "Selective prediction by entropy": ["f1_retain90_entropy"],
+        "Uncertainty": ["near_ood_entropy"],
+        "OOD detection": ["far_ood_aupr"],
+        "OOD detection by other scores": ["ood_auroc_entropy"],
+        "Costs": ["tune_seconds"],
+    }
+    assert list(groups)[-1] == "Costs"
 
 
 def test_interval_columns_are_measured_columns():

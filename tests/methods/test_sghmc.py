@@ -72,6 +72,19 @@ def test_gradient_noise_correction_keeps_variance_nonnegative(problem, batches):
     assert torch.equal(*results)
 
 
+def test_limit_shortens_whole_force_and_keeps_its_direction(problem, batches, gradient_of):
+    """With no velocity and no room for noise, the update is the force: at most a root mean square of 10."""
+    state = start(problem, torch.full((problem.dim,), 1.0, dtype=torch.float64))
+    far = state._replace(weights=1e4 * state.weights, velocity=torch.zeros_like(state.velocity))
+    batch, rate = batches(1), problem.hparams.lr.square()
+    noise = torch.zeros(problem.dim, dtype=torch.float64)
+    after, _ = SGHMC().update(problem, far, batch, Noise(noise), step("move"))
+    force, gradient = -after.velocity / rate, -gradient_of(far.weights, batch)
+    assert (gradient / PER_ROW).square().mean().sqrt() > 100
+    assert force.square().mean().sqrt().item() == pytest.approx(10, rel=1e-12)
+    torch.testing.assert_close(torch.nn.functional.cosine_similarity(force, gradient, dim=0).item(), 1.0)
+
+
 def test_preconditioner_averages_squared_gradients():
     """V has the mean square where gradients are noise, and tau stays short where they do not change."""
     scales = Scales.init(torch.zeros(2000, dtype=torch.float64))

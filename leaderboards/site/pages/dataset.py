@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from lockstep_bench.leaderboards.data.details import any_of
 from lockstep_bench.leaderboards.data.fingerprints import BOARD
@@ -16,7 +15,7 @@ from lockstep_bench.leaderboards.data.frames import DETAILS, records
 from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
 from lockstep_bench.leaderboards.figures.plots import Plot
-from lockstep_bench.leaderboards.metrics import PARTS, metric
+from lockstep_bench.leaderboards.metrics import PARTS, grouped, metric
 from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from lockstep_bench.leaderboards.site.content import Key, Site
@@ -49,7 +48,7 @@ class DatasetSection(NamedTuple):
         not_shown: sentences on metrics and figures that are missing, and why.
         mixtures: sentences on rows that contradict each other or differ in provenance.
         cells: details behind the numbers, for each method.
-        others: rendered table of all other metrics; None if there are none, or before rendering.
+        others: rendered tables of all other metrics; None if there are none, or before rendering.
         details: `cells`, rendered.
         where: for each method, the continuation page that has its details; "" for this page.
     """
@@ -174,15 +173,8 @@ def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rende
         key, board = (made.suite, made.preset), made.board
         usual = board.n_splits() if board.long else -1
         if board.others:
-            label, name = (
-                f"Other metrics on {dataset}, {made.suite}, {made.preset}",
-                f"{made.suite}/{dataset}/{made.preset}/others",
-            )
-            tables = [rendered("table", *key, board, board.others, label, name, home=page)]
-            if board.fewer:
-                further = f"{label}, fewer splits", f"{name}/fewer"
-                tables.append(rendered("table", *key, board, board.others, *further, home=page, fewer=True))
-            parts.append(PagePart(*key, OTHERS, Markup("\n").join(tables)))
+            tables = rendered("others", *key, board, grouped(board.others), dataset, page)
+            parts.append(PagePart(*key, OTHERS, tables))
         parts += [PagePart(*key, cell.method, rendered("details", *key, cell, usual)) for cell in made.cells]
     by_section = {
         key: list(some) for key, some in groupby(placed(page, parts, rest), lambda part: (part.suite, part.preset))

@@ -34,7 +34,7 @@ from lockstep_bench.leaderboards.replications.lines import (
 )
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.wording.formats import counted, number, visible
-from lockstep_bench.leaderboards.wording.mixtures import mixtures
+from lockstep_bench.leaderboards.wording.mixtures import left_out
 from lockstep_bench.leaderboards.wording.run_facts import Failure, ProvenanceWords, failures, provenance
 
 FEWEST_DOTS = 4  # numbers that make a figure
@@ -156,7 +156,7 @@ def context(site: Site) -> dict[str, Any]:
         "papers": papers,
         "ledger": [ledger_line(one) for one in settle(disputes(), every)],
         "tally": tally(site.replications),
-        "notes": [mixture.sentence for mixture in mixtures(replicated.cells.iloc[:0], replicated.choices)],
+        "notes": [mixture.sentence for mixture in left_out(replicated.choices)],
         "MOST_OPEN": MOST_OPEN,
     }
 

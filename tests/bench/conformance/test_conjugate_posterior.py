@@ -85,6 +85,17 @@ def test_failure_names_likely_causes_of_a_wrong_mean(kind, changes, complaint):
     assert re.search(complaint, finding.detail), finding.detail
 
 
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(2.0, "All are about 0.71 x as large, as if the likelihood counted 2 times"), (0.5, "likelihood counted 0.5")],
+)
+def test_failure_names_a_likelihood_that_is_counted_wrongly(times, said):
+    finding = finding_of(with_slip(MeanFieldVI, n_train=lambda value: times * value))
+    assert not finding.passed
+    assert said in finding.detail, finding.detail
+    assert "n_train x the mean `problem.nll`" in finding.detail
+
+
 class HalfTheNoise(MeanFieldVI):
     def sample(self, problem, posterior, noise, n_samples):
         mean, log_sd = posterior
@@ -110,6 +121,7 @@ def test_wrong_posterior_spread_fails_the_check(kind):
     finding = finding_of(kind())
     assert not finding.passed
     assert "a posterior standard deviation is" in finding.detail
+    assert ("as if the likelihood counted" in finding.detail) == (kind is HalfTheNoise)
     assert "or a `spread_caveat`" in finding.detail
 
 

@@ -139,8 +139,8 @@ def test_failures_count_against_a_method_and_absences_do_not(cells):
     assert vifa.mean_rank == pytest.approx((6 * 3 + 2) / 7)
     assert ranking.notes == [
         "Data sets left out: d1 (not run: vifa).",
-        "Failed, and no value is imputed: swag (1 of 14 splits: d0 1). A method has the last rank where it failed and "
-        "cannot be called best; its difference is over the data sets on which it did not fail.",
+        "Failed: swag (1 of 14 splits: d0 1). A method ranks last where it failed and cannot be called best; its "
+        "difference is over the other data sets.",
     ]
 
 

@@ -21,18 +21,21 @@ def test_note_groups_data_sets_by_preset():
     assert Mixture("So it is").sentence == "So it is."
 
 
+def test_note_names_the_first_data_sets_and_presets():
+    mixture = Mixture("So it is", tuple((dataset, preset) for preset in "pqrst" for dataset in "abcdef"))
+    assert mixture.sentence == "So it is: a, b, c and 3 more (p); a, b, c and 3 more (q) and 3 more."
+
+
 def test_note_reports_dropped_rows_of_different_data(cells):
     old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
     new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
-    assert said(cells(*old, new)) == [
-        "1 cell with data new left out, because most cells (3) have data old-data-a: energy (paper)."
-    ]
+    assert said(cells(*old, new)) == ["1 cell with data new left out; most cells have old-data-a: energy (paper)."]
 
 
 def test_note_reports_dropped_rows_of_different_splits(cells):
     rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
     (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
-    assert sentence.startswith("1 cell with split rows y left out, because most cells (2) have split rows x")
+    assert sentence == "1 cell with split rows y left out; most cells have x: energy (paper)."
 
 
 def test_equal_contradictions_share_one_note(cells):
@@ -41,9 +44,20 @@ def test_equal_contradictions_share_one_note(cells):
     assert said(cells(*rows)) == ["2 cells of code old left out, which code new ran again later: wine, yacht (paper)."]
 
 
+def test_notes_of_one_kind_are_one_note(cells):
+    rows = []
+    for dataset, old, new in (("wine", "a", "b"), ("yacht", "c", "d")):
+        first = {"dataset": dataset, "nmll": 1.0, "code_revision": old}
+        rows += [first, first | {"split": 1}, first | {"code_revision": new, "finished_at": LATE}]
+    assert said(cells(*rows)) == [
+        "2 cells of code a and 1 more left out, which code b and 1 more ran again later: wine, yacht (paper).",
+        "Results of code a (1 cell), b (1 cell), c (1 cell) and 1 more stand side by side: wine, yacht (paper).",
+    ]
+
+
 def test_note_reports_cells_run_twice(cells):
     assert said(cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0})) == [
-        "1 cell of code 0123456789 left out, which the same code ran again later: energy (paper)."
+        "1 cell of code 0123456789 left out, which code 0123456789 ran again later: energy (paper)."
     ]
 
 
@@ -52,7 +66,7 @@ def test_note_counts_rows_of_each_code_version(cells):
     energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
     rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
     assert said(rows) == [
-        "Tables with results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells): "
+        "Results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells) stand side by side: "
         "energy, wine (paper)."
     ]
 
@@ -73,13 +87,13 @@ OTHERS = [{"method": "map", "nmll": 1.0}, {"method": "map", "split": 1, "nmll": 
 def test_commits_of_equal_code_identity_need_no_note(cells, identities, alike):
     rows = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0, "code_revision": "fed", "finished_at": LATE}, *OTHERS]
     sentences = said(cells(*(row | {"code_identity": code} for row, code in zip(rows, identities, strict=True))))
-    assert sentences == [] if alike else "Tables with results of code" in sentences[0]
+    assert sentences == [] if alike else "stand side by side" in sentences[0]
 
 
 @pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
 def test_note_reports_mixed_seeds_and_devices(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
-    assert sentence == f"Tables with results of different {words}: energy (paper)."
+    assert sentence == f"Results of different {words} stand side by side: energy (paper)."
 
 
 def test_noise_ranges_of_each_split_are_one_search_space(cells):
@@ -96,14 +110,14 @@ def test_note_reports_mixed_search_spaces_of_a_method(cells):
     rows = [{"split": split, "search_space": '{"lr": 1}'} for split in range(2)]
     assert said(cells(*rows, {"method": "map", "search_space": '{"lr": 2}'})) == []
     (sentence,) = said(cells(*rows, {"split": 2, "search_space": '{"lr": 2}'}))
-    assert sentence == "Tables with results of different search spaces of vifa: energy (paper)."
+    assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
 
 
 def test_note_says_changed_protocols_are_shown_separately(cells):
-    (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
+    rows = [{"suite": suite, "protocol_hash": protocol} for suite in ("toy", "uci") for protocol in "abc"]
+    (sentence,) = said(cells(*rows, {"preset": "quick"}))
     assert sentence == (
-        "Preset paper of suite uci was run under several protocols, shown apart: paper@aaaaaaaa (1 cell), "
-        "paper@bbbbbbbb (1 cell)."
+        "Shown apart, as they were run under several protocols: paper of suite toy (3), paper of suite uci (3)."
     )
 
 

@@ -13,9 +13,9 @@ TEMPLATES = sorted(ROOT.glob("leaderboards/site/templates/*.html"))
 
 # The largest counts allowed. Lower one when its count falls; raise none.
 MOST = {
-    "sentences of 35 words or more": 10,
-    "clauses that begin with 'what'": 50,
-    "'that of', 'those of', 'the one', 'less that'": 82,
+    "sentences of 35 words or more": 8,
+    "clauses that begin with 'what'": 49,
+    "'that of', 'those of', 'the one', 'less that'": 78,
     "'ahead', 'is behind'": 0,
     "'than some other', 'worse than none'": 0,
 }

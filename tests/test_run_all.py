@@ -178,7 +178,7 @@ def test_strict_option_refuses_missing_data_before_running(invoke, tmp_path):
     [
         (["--suite", "ucci"], "suite 'ucci' is unknown; did you mean 'uci'?"),
         (["--methods", "viifa"], "method 'viifa' is unknown; did you mean 'vifa'?"),
-        (["--datasets", "diabetis"], "dataset 'diabetis' is unknown; did you mean 'diabetes'?"),
+        (["--datasets", "diabetis"], "dataset 'diabetis' is not in suite uci; did you mean 'diabetes'?"),
         (["--preset", "papper"], "preset 'papper' is unknown; did you mean 'paper'?"),
         (["--datasets", "diabetes", "--splits", "4-2"], "runs backwards"),
         (["--datasets", "diabetes", "--splits", "25"], "there is no split 25"),

@@ -38,10 +38,9 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
         )
     broken = {problem.name: problem for problem in datasets.problems()}
     for name in request.datasets:
-        known("dataset", name, datasets.names())
         if name in broken:
             raise InvalidRequest(str(broken[name]))
-        known(f"dataset of the suite {suite.name}", name, suite.datasets())
+        known("dataset", name, suite.datasets(), f"is not in suite {suite.name}")
     return tuple(dict.fromkeys(request.datasets))
 
 

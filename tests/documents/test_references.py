@@ -126,7 +126,7 @@ def test_bare_options_are_read_as_run_all_options():
         ("python -m leaderboards build nowhere --html site", ""),
         ("python -m benchmarks.speed --stacks 5", "No such option"),
         ("python run_all.py --preset papers", "preset 'papers' is unknown"),
-        ("python run_all.py --datasets yatch", "'yatch' is unknown"),
+        ("python run_all.py --datasets yatch", "'yatch' is not in suite uci"),
         ("python run_all.py --methods mapp", "'mapp' is unknown"),
         ("python run_all.py --set epoch=3", "setting 'epoch' is unknown"),
         ("python -m bench.nothing", "no command bench.nothing"),

@@ -127,7 +127,7 @@ def test_requested_names_keep_their_order_without_repetitions():
 @pytest.mark.parametrize(
     ("choose", "asked", "message"),
     [
-        (plan.chosen_datasets, {"datasets": ["yatch"]}, r"dataset 'yatch' is unknown; did you mean 'yacht'\?"),
+        (plan.chosen_datasets, {"datasets": ["yatch"]}, r"dataset 'yatch' is not in suite uci; did you mean 'yacht'\?"),
         (plan.chosen_methods, {"methods": ["vfia"]}, r"method 'vfia' is unknown; did you mean 'vifa'\?"),
         (plan.chosen_datasets, {"suite": "uic"}, r"suite 'uic' is unknown; did you mean 'uci'\?"),
         (plan.protocol_of, {"preset": "quikc"}, r"preset 'quikc' is unknown; did you mean 'quick'\?"),
@@ -143,7 +143,7 @@ def test_data_set_of_another_suite_is_refused(monkeypatch):
     names = datasets.names()
     monkeypatch.setattr(datasets, "names", lambda: (*names, "elsewhere"))
     monkeypatch.setattr(plan.Suite, "datasets", lambda suite: ("yacht",))
-    with pytest.raises(InvalidRequest, match="dataset of the suite uci 'elsewhere' is unknown"):
+    with pytest.raises(InvalidRequest, match="dataset 'elsewhere' is not in suite uci"):
         plan.chosen_datasets(request(datasets=["elsewhere"]))
 
 

@@ -25,6 +25,7 @@ from lockstep_bench.shared.options import number
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lockstep_bench.leaderboards.simulation.residuals import Residuals
     from lockstep_bench.leaderboards.tables.rankings import Rankings, Remarks
 
 
@@ -224,22 +225,8 @@ def simulate(
     from lockstep_bench.leaderboards.simulation.drawing import BoardSize
     from lockstep_bench.leaderboards.simulation.promises import promises, promises_on_residuals, scenarios
     from lockstep_bench.leaderboards.simulation.report import heading, line
-    from lockstep_bench.leaderboards.simulation.residuals import residuals
-    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
-    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
-    observed, notes = None, list[str]()
-    if results is not None:
-        suites = names_in(suite)
-        read = read_folders([results])
-        of_suites, suite, _ = _joined(read.cells, suites, preset)
-        with stopping_on(NoSuchResults):
-            cells = select(with_labelled_presets(of_suites), [suite], [preset])
-            select_metrics(cells, [metric])
-        observed = residuals(cells, suite, preset, metric)
-        notes = notes_on(read, suites, [preset])
-        if min(observed.of_datasets.shape) < 2:
-            stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")
+    observed, notes = (None, []) if results is None else _residuals_of(results, names_in(suite), preset, metric)
     size = BoardSize(methods, datasets, splits, overlap)
     typer.echo(heading())
     for scenario in scenarios(gap, effect):
@@ -247,3 +234,20 @@ def simulate(
     if observed is not None:
         typer.echo(line(promises_on_residuals(observed, repeats, seed)))
     print_notes(notes)
+
+
+def _residuals_of(results: Path, suites: list[str], preset: str, metric: str) -> "tuple[Residuals, list[str]]":
+    """Return the residuals of kept rows, and the notes on these rows; stop if there are too few."""
+    from lockstep_bench.leaderboards.simulation.residuals import residuals
+    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
+
+    read = read_folders([results])
+    of_suites, suite, _ = _joined(read.cells, suites, preset)
+    with stopping_on(NoSuchResults):
+        cells = select(with_labelled_presets(of_suites), [suite], [preset])
+        select_metrics(cells, [metric])
+    observed = residuals(cells, suite, preset, metric)
+    if min(observed.of_datasets.shape) < 2:
+        stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")
+    return observed, notes_on(read, suites, [preset])

@@ -24,6 +24,11 @@ def context(site: Site) -> dict[str, Any]:
     return {"text": as_html(TEXT.read_text(encoding="utf-8"))}
 
 
+def answer() -> Markup:
+    """Return the first paragraph below the title of `docs/findings.md` as HTML."""
+    return as_html(TEXT.read_text(encoding="utf-8").split("\n\n")[1])
+
+
 def as_html(markdown: str) -> Markup:
     """Return a text in Markdown as HTML, without comments, and with links only to its own headings.
 

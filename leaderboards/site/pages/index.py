@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import dataset as dataset_page
+from lockstep_bench.leaderboards.site.pages import findings
 from lockstep_bench.leaderboards.site.pages.overview import overview
 from lockstep_bench.leaderboards.site.pages.replications import tally
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, families_of, leading
@@ -52,6 +53,7 @@ def context(site: Site) -> dict[str, Any]:
         "runs": run_facts.runs(cells),
         "revisions": revisions_in_words(cells, site.results.rechecks),
         "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
+        "answer": findings.answer() if findings.has_findings(site.results.folders) else "",
         "overview": overview(site),
         "tally": tally(site.replications),
         "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),

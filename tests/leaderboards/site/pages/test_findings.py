@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lockstep_bench.leaderboards.site.pages.findings import KEPT, as_html, has_findings
+from lockstep_bench.leaderboards.site.pages.findings import KEPT, answer, as_html, has_findings
 
 
 def test_findings_have_headings_to_link_to_and_no_comments():
@@ -14,6 +14,11 @@ def test_findings_have_headings_to_link_to_and_no_comments():
 
 def test_links_in_brackets_name_their_file():
     assert "(see <code>gaps.md</code>)" in as_html("Here ([gaps](gaps.md#scores)).")
+
+
+def test_answer_is_the_first_paragraph():
+    assert str(answer()).startswith("<p><strong>")
+    assert str(answer()).count("<p>") == 1
 
 
 def test_only_sites_of_kept_results_have_findings(tmp_path):

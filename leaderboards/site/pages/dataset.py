@@ -96,8 +96,16 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
         "families": families_of(site, {cell.method for part in sections for cell in part.cells}),
-        "sources": site.sources.entries,
+        "sources": _cited(site, sections),
     }
+
+
+def _cited(site: Site, sections: Sequence[DatasetSection]) -> list[tuple[int, str, str, str]]:
+    """Return the sources that the tables of a page cite, each with its number, table and note."""
+    boards = [part.board for part in sections]
+    cells = [cell for made in boards for row in made.rows for cell in row.cells.values()]
+    numbers = {n for cell in cells for n in cell.sources} | {one.source for made in boards for one in made.unmatched}
+    return [(number, *site.sources.entries[number - 1]) for number in sorted(numbers)]
 
 
 def section(site: Site, key: Key, made: Board) -> DatasetSection:

@@ -62,7 +62,6 @@ def context(site: Site) -> dict[str, Any]:
         "families": families_of(site, site.methods),
         "failures": site.failures,
         "metrics": {name for made in site.boards.values() for name in made.headline},
-        "sources": site.sources.entries,
         "TOP": TOP,
         "PRESETS": PRESETS,
     }

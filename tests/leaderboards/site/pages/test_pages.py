@@ -287,6 +287,14 @@ def test_joint_likelihood_is_not_compared_with_published(built):
     assert page.words.count("joint predictive of all test points divided by their number, not per point") == 1
 
 
+def test_only_cited_sources_are_listed(built):
+    site = built({"dataset": "yacht", "method": "vifa"}, {"dataset": "r-credit", "suite": "rdatasets"})
+    page = site["dataset-yacht.html"]
+    listed = {"#" + name for name in page.ids if re.fullmatch(r"source\d+", name)}
+    assert listed == {link for link in page.links if link.startswith("#source")} != set()
+    assert "Sources of the published numbers" not in site["dataset-r-credit.html"].words
+
+
 def test_unmatched_published_numbers_are_listed_with_reasons(built):
     rows = ({"suite": "images", "dataset": "cifar10", "method": "map", "split": s, "nmll": 0.4} for s in range(2))
     page = built(*rows)["dataset-cifar10.html"]

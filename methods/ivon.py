@@ -9,9 +9,10 @@ h' = g eps / s of the diagonal of its Hessian, an update is
 
     G <- b1 G + (1 - b1) g
     h <- b2 h + (1 - b2) h' + (1 - b2)^2 / 2 (h - h')^2 / (h + alpha / N)
-    m <- m - lr (G / (1 - b1^t) + alpha m / N) / (h + alpha / N)
+    m <- m - lr clip((G / (1 - b1^t) + alpha m / N) / (h + alpha / N))
 
-(Shen et al. 2024, Algorithm 1). The last term of the second line keeps h + alpha / N positive.
+(Shen et al. 2024, Algorithm 1). The last term of the second line keeps h + alpha / N positive. `clip` limits each
+coordinate of the Newton step to [-r, r] (the package's `clip_radius`).
 
 The learning rate is not multiplied by the initial h + alpha / N, as the authors' package can do (`rescale_lr`); the
 paper leaves this open. An update is then a Newton step of relative length lr, so one range of lr suits every noise
@@ -40,6 +41,8 @@ from lockstep_bench.methods.api import (
 from lockstep_bench.methods.catalogue.rows import catalogued
 
 MOMENTUM, HESSIAN_DECAY = 0.9, 0.999
+# With predicted noise a single weight sample can have a gradient of 10^6: G follows it at once, and h only later.
+CLIP_RADIUS = 0.1
 
 
 class IVONState(NamedTuple):
@@ -64,10 +67,11 @@ class IVON(Method):
 
     Args:
         hessian_decay: b2, decay rate of the running mean h of the Hessian's diagonal.
+        clip_radius: r, the largest change of a weight in an update, divided by lr.
     """
 
-    def __init__(self, hessian_decay: float = HESSIAN_DECAY):
-        self.hessian_decay = hessian_decay
+    def __init__(self, hessian_decay: float = HESSIAN_DECAY, clip_radius: float = CLIP_RADIUS):
+        self.hessian_decay, self.clip_radius = hessian_decay, clip_radius
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -93,7 +97,8 @@ class IVON(Method):
         correction = 0.5 * rate**2 * (state.hessian - estimate).square() / (state.hessian + decay)
         hessian = torch.lerp(state.hessian, estimate, rate) + correction
         unbiased = momentum / -torch.expm1(step.count * math.log(MOMENTUM))
-        mean = state.mean - problem.hparams.lr * (unbiased + decay * state.mean) / (hessian + decay)
+        newton = (unbiased + decay * state.mean) / (hessian + decay)
+        mean = state.mean - problem.hparams.lr * newton.clamp(-self.clip_radius, self.clip_radius)
 
         negative_elbo = problem.n_train * nll + kl_diagonal(state.mean, sd.log(), alpha)
         return IVONState(mean, momentum, hessian), {"elbo": problem.elbo(negative_elbo)}

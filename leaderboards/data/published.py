@@ -3,7 +3,7 @@
 `published.csv` has one row per number: source (a title to cite), table, suite, dataset, method, metric, statistic
 ("mean" or "median"), value, stderr, n, note, incomparable. Every row names a registered suite and data set. Where it
 does not name a registered method and a measured metric, `incomparable` says why nothing in this project measures the
-same quantity. The numbers of the module `nnuncert` are added to these.
+same quantity. The numbers of the modules `lair_net` and `nnuncert` are added to these.
 """
 
 from math import hypot, isnan, nan
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lockstep_bench.leaderboards.data import nnuncert
+from lockstep_bench.leaderboards.data import lair_net, nnuncert
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 THESIS = (
@@ -49,7 +49,7 @@ def read_published() -> pd.DataFrame:
     """Return all published numbers, columns `frames.PUBLISHED`; missing texts are empty strings."""
     table = pd.read_csv(Path(__file__).with_name("published.csv"))
     table = table.fillna({"table": "", "note": "", "incomparable": ""})
-    return pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True)
+    return pd.concat([table, nnuncert.read()[list(table)], lair_net.read()[list(table)]], ignore_index=True)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:

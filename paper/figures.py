@@ -1,0 +1,159 @@
+"""The figures of the paper, as PDF files with the width of its text."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lockstep_bench.leaderboards.stats.ranking import Ranking
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
+from paper.comparisons import DESIGN, UCI
+from paper.evidence import Evidence, by_method
+from paper.quoted import speeds
+
+WIDTH = 6.5  # inches, of the paper's text
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")  # Okabe and Ito's
+STYLE = {
+    "font.family": "serif",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 7,
+    "pdf.fonttype": 42,
+}
+SHOWN = ("sghmc", "mile", "deep-ensemble", "swag", "laplace", "mfvi")
+METADATA = {"CreationDate": None, "Producer": None, "Creator": None}  # so that equal rows give equal files
+
+
+def speed(evidence: Evidence) -> Figure:
+    """Return the time of an update of one network against the size of its stack."""
+    figure = Figure(figsize=(WIDTH * 0.6, 2.1), layout="constrained")
+    axes = figure.subplots()
+    for (method, points), colour in zip(speeds().items(), COLOURS, strict=False):
+        axes.loglog(*zip(*points, strict=True), "o-", color=colour, label=method, markersize=3, linewidth=1)
+    axes.set_xlabel("networks in the stack (1: alone, in eager PyTorch)")
+    axes.set_ylabel("µs an update of one network")
+    axes.set_xticks([1, 5, 30, 150, 600], ["1", "5", "30", "150", "600"])
+    axes.minorticks_off()
+    axes.legend(loc="upper right", ncols=2)
+    return figure
+
+
+def datasets(evidence: Evidence) -> Figure:
+    """Return the differences to MAP on each of the forty sets, sorted by that of SGHMC."""
+    boards = {name: by_method(ranking) for name, ranking in evidence.on_each("forty", "nmll").items()}
+    order = sorted(boards, key=lambda name: boards[name]["sghmc"].difference)
+    figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
+    axes = figure.subplots()
+    places = np.arange(len(order))
+    for method, marker, colour in (("deep-ensemble", "x", COLOURS[1]), ("sghmc", "o", COLOURS[0])):
+        values = [boards[name][method].difference for name in order]
+        axes.plot(places, values, marker, color=colour, markersize=4, label=method)
+    axes.axhline(0, color="black", linewidth=0.6)
+    axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_yticks([-3, -1, -0.3, -0.1, 0, 0.1], ["−3", "−1", "−0.3", "−0.1", "0", "+0.1"])
+    axes.minorticks_off()
+    axes.set_xticks(places, order, rotation=90, fontsize=6)
+    for label, name in zip(axes.get_xticklabels(), order, strict=True):
+        label.set_color("black" if name in UCI else COLOURS[2] if name.startswith("gp-") else COLOURS[3])
+    axes.set_ylabel("NMLL less that of map, nats")
+    axes.legend(loc="lower right")
+    return figure
+
+
+def factors(evidence: Evidence) -> Figure:
+    """Return the differences to MAP in the four combinations of network and noise."""
+    figure = Figure(figsize=(WIDTH, 2.0), layout="constrained")
+    panels = figure.subplots(1, len(DESIGN), sharex=True, sharey=True)
+    for axes, name in zip(panels, DESIGN, strict=True):
+        network, _, noise = name.rpartition("-")
+        axes.set_title(f"{network} units, {noise} noise")
+        _forest(axes, [evidence.ranking(name, "nmll")], SHOWN, (COLOURS[0],))
+    figure.supxlabel("NMLL less that of map, nats", fontsize=8)
+    return figure
+
+
+def seconds(evidence: Evidence) -> Figure:
+    """Return the differences to MAP with equal seconds."""
+    figure = Figure(figsize=(WIDTH, 2.2), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, (metric, title) in zip(panels, (("nmll", "NMLL"), ("nmll_dyadic", "joint NMLL")), strict=True):
+        budgets = [evidence.ranking(name, metric) for name in ("one second", "ten seconds")]
+        _forest(axes, budgets, SHOWN, COLOURS[:2])
+        axes.set_xlabel(f"{title} less that of map, nats")
+    handles = [panels[0].plot([], [], "o-", color=colour, markersize=4)[0] for colour in COLOURS[:2]]
+    panels[1].legend(handles, ["1 second", "10 seconds"], loc="lower right")
+    return figure
+
+
+def faithfulness(evidence: Evidence) -> Figure:
+    """Return NMLL against the distance to the true posterior, and the rank correlations of such pairs."""
+    figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    found = evidence.correlation("rel_cov", "nmll")
+    for (name, losses), colour in zip(found.losses.items(), COLOURS, strict=False):
+        distance, score = losses.to_numpy(float).T
+        left.plot(distance, score - np.nanmin(score), "o", color=colour, markersize=2.5, alpha=0.8, label=name)
+    left.set_xlim(-0.05, 2.2)
+    left.set_yscale("symlog", linthresh=0.01)
+    left.set_ylim(-0.002, 3)
+    left.set_yticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
+    left.minorticks_off()
+    left.set_xlabel("relative distance of the covariance")
+    left.set_ylabel("NMLL above the lowest, nats")
+    left.legend(loc="upper right", ncols=2, fontsize=5.5, handletextpad=0.2, columnspacing=0.6)
+    pairs = {
+        "covariance, NMLL": ("rel_cov", "nmll"),
+        "predictions, NMLL": ("total_variation", "nmll"),
+        "covariance, joint NMLL": ("rel_cov", "nmll_dyadic"),
+    }
+    for place, metrics in enumerate(pairs.values()):
+        tau = evidence.correlation(*metrics)
+        for one in tau.by_dataset.values():
+            right.plot(one.tau, place, "o", color="#bbbbbb", markersize=3)
+        right.plot([tau.low, tau.high], [place, place], color=COLOURS[0], linewidth=1.2)
+        right.plot(tau.mean, place, "o", color=COLOURS[0], markersize=4)
+    right.axvline(0, color="black", linewidth=0.6)
+    right.set_yticks(range(len(pairs)), list(pairs))
+    right.set_ylim(len(pairs) - 0.5, -0.5)
+    right.set_xlim(-1, 1)
+    right.set_xlabel("Kendall's tau over methods")
+    return figure
+
+
+def _forest(axes: Axes, rankings: list[Ranking], shown: tuple[str, ...], colours: tuple[str, ...]) -> None:
+    """Draw the differences of the shown methods with their intervals; a filled mark is a method that leads."""
+    gap = 0.3
+    for place, (ranking, colour) in enumerate(zip(rankings, colours, strict=True)):
+        rows = by_method(ranking)
+        for line, method in enumerate(shown):
+            row = rows[method]
+            height = line + gap * (place - (len(rankings) - 1) / 2)
+            axes.plot([row.low, row.high], [height, height], color=colour, linewidth=1)
+            face = colour if row.verdict in AHEAD else "white"
+            axes.plot(row.difference, height, "o", color=colour, markerfacecolor=face, markersize=4)
+    axes.axvline(0, color="black", linewidth=0.6)
+    axes.set_yticks(range(len(shown)), list(shown))
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(-1.3, 1.3)
+
+
+FIGURES: dict[str, Callable[[Evidence], Figure]] = {
+    "speed": speed,
+    "datasets": datasets,
+    "factors": factors,
+    "seconds": seconds,
+    "faithfulness": faithfulness,
+}
+
+
+def draw(evidence: Evidence, folder: Path) -> None:
+    """Write all figures into a folder."""
+    with mpl.rc_context(STYLE):
+        for name, figure in FIGURES.items():
+            figure(evidence).savefig(folder / f"{name}.pdf", metadata=METADATA)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from paper.claims import contradicted
 from paper.evidence import Evidence
 from paper.figures import draw
 from paper.numbers import macros
@@ -36,8 +37,11 @@ def paper(
     pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Whether to make the PDF, which needs LaTeX.")] = True,
 ) -> None:
     """Compute the numbers, tables and figures of the paper from kept rows, and make its PDF."""
-    write(Evidence.read(results), out)
+    evidence = Evidence.read(results)
+    write(evidence, out)
     typer.echo(f"LaTeX: {out / 'paper.tex'}")
+    if wrong := contradicted(evidence):
+        typer.echo("\n  ".join(["The rows do not support the text any more; correct paper.tex and claims.py:", *wrong]))
     if not pdf:
         return
     if shutil.which("latexmk") is None:

@@ -38,6 +38,7 @@ class Evidence:
     def __init__(self, cells: pd.DataFrame, rechecks: tuple[Recheck, ...] = (), repeats: int = REPEATS):
         self.cells, self.rechecks, self.repeats = cells, rechecks, repeats
         self._rankings: dict[tuple[str, str, bool], dict[str, Ranking]] = {}
+        self._simulated: dict[str, Kept] = {}
         self._correlations: dict[tuple[str, str], RankCorrelation] = {}
 
     @classmethod
@@ -85,11 +86,16 @@ class Evidence:
         return float(kept.loc[chosen & (kept["method"] == method) & (kept["status"] == "ok"), metric].mean())
 
     def simulated(self, noise: str) -> Kept:
-        """Return how often verdicts are false on leaderboards of residuals of the seven methods on the forty sets.
+        """Return how often verdicts are false on leaderboards of residuals of the seven methods over all suites.
 
         Args:
             noise: "constant" or "predicted".
         """
+        if noise not in self._simulated:
+            self._simulated[noise] = self._simulate(noise)
+        return self._simulated[noise]
+
+    def _simulate(self, noise: str) -> Kept:
         rows, suite, _ = as_one(self.cells, ALL_SUITES)
         cells = with_labelled_presets(rows)
         (design,) = (one for one in designs(cells) if one.suite == suite and "tuned" in one.labels.values())

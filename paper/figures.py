@@ -45,7 +45,7 @@ def speed(evidence: Evidence) -> Figure:
 
 
 def datasets(evidence: Evidence) -> Figure:
-    """Return the differences to MAP on each of the forty sets, sorted by that of SGHMC."""
+    """Return the differences to MAP on each data set of the three suites, sorted by that of SGHMC."""
     boards = {name: by_method(ranking) for name, ranking in evidence.on_each("forty", "nmll").items()}
     order = sorted(boards, key=lambda name: boards[name]["sghmc"].difference)
     figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
@@ -55,8 +55,9 @@ def datasets(evidence: Evidence) -> Figure:
         values = [boards[name][method].difference for name in order]
         axes.plot(places, values, marker, color=colour, markersize=4, label=method)
     axes.axhline(0, color="black", linewidth=0.6)
-    axes.set_yscale("symlog", linthresh=0.1)
-    axes.set_yticks([-3, -1, -0.3, -0.1, 0, 0.1], ["−3", "−1", "−0.3", "−0.1", "0", "+0.1"])
+    axes.set_yscale("symlog", linthresh=0.05, linscale=0.4)
+    ticks = (-2, -1, -0.5, -0.2, -0.1, -0.05, 0, 0.05, 0.1)
+    axes.set_yticks(ticks, [f"{tick:+g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.minorticks_off()
     axes.set_xticks(places, order, rotation=90, fontsize=6)
     for label, name in zip(axes.get_xticklabels(), order, strict=True):
@@ -68,11 +69,11 @@ def datasets(evidence: Evidence) -> Figure:
 
 def factors(evidence: Evidence) -> Figure:
     """Return the differences to MAP in the four combinations of network and noise."""
-    figure = Figure(figsize=(WIDTH, 2.0), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2.1), layout="constrained")
     panels = figure.subplots(1, len(DESIGN), sharex=True, sharey=True)
     for axes, name in zip(panels, DESIGN, strict=True):
         network, _, noise = name.rpartition("-")
-        axes.set_title(f"{network} units, {noise} noise")
+        axes.set_title(f"{network} units,\n{noise} noise")
         _forest(axes, [evidence.ranking(name, "nmll")], SHOWN, (COLOURS[0],))
     figure.supxlabel("NMLL less that of map, nats", fontsize=8)
     return figure
@@ -93,7 +94,7 @@ def seconds(evidence: Evidence) -> Figure:
 
 def faithfulness(evidence: Evidence) -> Figure:
     """Return NMLL against the distance to the true posterior, and the rank correlations of such pairs."""
-    figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
     found = evidence.correlation("rel_cov", "nmll")
     for (name, losses), colour in zip(found.losses.items(), COLOURS, strict=False):
@@ -106,7 +107,7 @@ def faithfulness(evidence: Evidence) -> Figure:
     left.minorticks_off()
     left.set_xlabel("relative distance of the covariance")
     left.set_ylabel("NMLL above the lowest, nats")
-    left.legend(loc="upper right", ncols=2, fontsize=5.5, handletextpad=0.2, columnspacing=0.6)
+    figure.legend(loc="outside lower left", ncols=3, fontsize=6, handletextpad=0.2, columnspacing=1)
     pairs = {
         "covariance, NMLL": ("rel_cov", "nmll"),
         "predictions, NMLL": ("total_variation", "nmll"),

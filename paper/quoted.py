@@ -77,7 +77,6 @@ QUOTES = {
     "MileWorst": Quote("docs/sampling.md", rf"two of the five splits, with NMLL of ({NUMBER}) and"),
     "MileVariance": Quote("docs/sampling.md", r"draws of mile have variances (\d+) % too small"),
     "FalseLargest": Quote("docs/statistics.md", r"No scenario over sets has more than (\d+) % false"),
-    "FalseOnResiduals": _errors("residuals of results", 0),
     "FalseUncorrected": Quote("docs/statistics.md", r"at a level of 5 %; without the correction (\d+) %"),
     "FalsePooled": Quote("docs/statistics.md", r"(\d+ to \d+) % false where methods differ in spread tenfold"),
     "PowerOneOfMany": Quote("docs/statistics.md", r"\| 9 \| \d+, (\d+) \|"),

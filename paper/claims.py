@@ -1,0 +1,106 @@
+"""Statements of the paper's text that rest on verdicts. Numbers follow the rows by themselves; these words do not."""
+
+from collections.abc import Callable
+
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
+from paper.comparisons import DESIGN
+from paper.evidence import Evidence
+
+Check = Callable[[Evidence], bool]
+FOUR_SCORES = ("nmll", "nmll_dyadic", "rmse", "crps")
+GAP_SCORES = ("nmll", "rmse", "crps")
+
+
+def _verdict(name: str, metric: str, method: str, *verdicts: str) -> Check:
+    return lambda evidence: evidence.rows(name, metric)[method].verdict in verdicts
+
+
+def _first(name: str, metric: str, *methods: str) -> Check:
+    """Return a check: the methods have the first mean ranks, in any order."""
+    return lambda evidence: set(list(evidence.rows(name, metric))[: len(methods)]) == set(methods)
+
+
+def _leading(name: str, metric: str, *methods: str) -> Check:
+    """Return a check: these methods, and no others, are or could be the best."""
+    return lambda evidence: {
+        method for method, row in evidence.rows(name, metric).items() if row.verdict in AHEAD
+    } == set(methods)
+
+
+def _zero_inside(name: str, metric: str, method: str) -> Check:
+    def check(evidence: Evidence) -> bool:
+        row = evidence.rows(name, metric)[method]
+        return row.low < 0 < row.high
+
+    return check
+
+
+def _all(*checks: Check) -> Check:
+    return lambda evidence: all(check(evidence) for check in checks)
+
+
+def _all_undecided(evidence: Evidence) -> bool:
+    rankings = (evidence.ranking(name, metric) for name in ("gaps", "tails") for metric in GAP_SCORES)
+    return all(row.verdict in ("undecided", "failed") for ranking in rankings for row in ranking.rows)
+
+
+def _without_samplers(evidence: Evidence) -> bool:
+    return not any({"sghmc", "mile"} & set(evidence.rows(name, "nmll")) for name in ("gaps", "tails"))
+
+
+def _only_sghmc_leads_everywhere(evidence: Evidence) -> bool:
+    leading = [
+        {method for method, row in evidence.rows(name, "nmll").items() if row.verdict in AHEAD} for name in DESIGN
+    ]
+    return set.intersection(*leading) == {"sghmc"}
+
+
+CLAIMS: dict[str, Check] = {
+    "On the nine sets sghmc is the best of seven by NMLL, joint NMLL, RMSE and CRPS.": _all(
+        *(_verdict("nine", metric, "sghmc", "best") for metric in FOUR_SCORES)
+    ),
+    "Over all suites sghmc is the best by these scores again.": _all(
+        *(_verdict("forty", metric, "sghmc", "best") for metric in ("nmll", "rmse", "crps")),
+        *(_verdict("forty predicted", metric, "sghmc", "best") for metric in ("nmll_dyadic", "nmll_joint_10")),
+    ),
+    "A deep ensemble is the next by mean rank.": _all(
+        _first("nine", "nmll", "sghmc", "deep-ensemble"), _first("forty", "nmll", "sghmc", "deep-ensemble")
+    ),
+    "The verdict on RMSE over all suites rests on the order alone.": _zero_inside("forty", "rmse", "sghmc"),
+    "With mile, sghmc, mile and the ensemble could be the best by RMSE.": _leading(
+        "nine with mile", "rmse", "sghmc", "mile", "deep-ensemble"
+    ),
+    "With mile, mile and sghmc could be the best by CRPS.": _leading("nine with mile", "crps", "sghmc", "mile"),
+    "By NMLL mile has no verdict on the nine sets.": _verdict("nine with mile", "nmll", "mile", "undecided"),
+    "sghmc could be the best in all combinations of network and noise, and it alone.": _only_sghmc_leads_everywhere,
+    "Predicted noise is significantly better than constant noise.": _verdict("noise", "nmll", "predicted", "best"),
+    "The two networks do not differ significantly.": _verdict("network", "nmll", "16-16", "undecided"),
+    "After one second sghmc alone could be the best by the joint NMLL.": _leading(
+        "one second", "nmll_dyadic", "sghmc"
+    ),
+    "After one second there is no verdict by NMLL, and sghmc has the first mean rank.": _all(
+        _first("one second", "nmll", "sghmc"), _leading("one second", "nmll")
+    ),
+    "After ten seconds nothing is decided by the joint NMLL, and mile and sghmc have the first mean ranks.": _all(
+        _first("ten seconds", "nmll_dyadic", "mile", "sghmc"), _leading("ten seconds", "nmll_dyadic")
+    ),
+    "The ensemble could be the best of one method of each family.": _verdict(
+        "families", "nmll", "deep-ensemble", "could be best"
+    ),
+    "In gaps and tails nothing is distinguished.": _all_undecided,
+    "In gaps the ensemble has the first mean rank.": _first("gaps", "nmll", "deep-ensemble"),
+    "Samplers have not been run in gaps and tails.": _without_samplers,
+    "On the new sets sghmc and mfvi could be the best by NMLL.": _leading("new", "nmll", "sghmc", "mfvi"),
+    "On the new sets sghmc is not better than map by RMSE and CRPS in the mean.": _all(
+        *(_zero_inside("new", metric, "sghmc") for metric in ("rmse", "crps"))
+    ),
+    "A Gaussian process and sghmc could both be the best.": _leading("gp", "nmll", "gp", "sghmc"),
+    "No kept recheck differs.": lambda evidence: all(
+        again.outcome in ("equal", "within noise") for again in evidence.rechecked
+    ),
+}
+
+
+def contradicted(evidence: Evidence) -> list[str]:
+    """Return the statements of the text that the rows no longer support."""
+    return [statement for statement, check in CLAIMS.items() if not check(evidence)]

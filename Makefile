@@ -1,5 +1,6 @@
 # `make` sets everything up and runs the benchmark; `make test` sets everything up, checks the code and passes the tests;
-# `make unit` passes those that take under three minutes together; `make docs` writes the documentation to `site/`.
+# `make unit` passes those that take under three minutes together; `make docs` writes the documentation to `site/`, and
+# `make paper` the paper to `build/paper/`, which needs LaTeX.
 # TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
 # chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`. INSTALL is
 # the command that installs packages into VENV.
@@ -10,7 +11,7 @@ TORCH ?= torch
 ARGS ?=
 INSTALL ?= $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: run test checks tests unit slow coverage speed environment docs
+.PHONY: run test checks tests unit slow coverage speed environment docs paper
 
 run: $(VENV)/.run
 	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
@@ -42,6 +43,9 @@ slow: $(VENV)/.test
 # A link that leads nowhere, a page that no menu has, or a name that the code lacks is an error.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build
+
+paper: $(VENV)/.run
+	$(VENV)/bin/python -m paper
 
 speed: $(VENV)/.run
 	$(VENV)/bin/python -m benchmarks.speed

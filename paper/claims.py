@@ -22,9 +22,9 @@ def _first(name: str, metric: str, *methods: str) -> Check:
 
 def _leading(name: str, metric: str, *methods: str) -> Check:
     """Return a check: these methods, and no others, are or could be the best."""
-    return lambda evidence: {
-        method for method, row in evidence.rows(name, metric).items() if row.verdict in AHEAD
-    } == set(methods)
+    return lambda evidence: (
+        {method for method, row in evidence.rows(name, metric).items() if row.verdict in AHEAD} == set(methods)
+    )
 
 
 def _zero_inside(name: str, metric: str, method: str) -> Check:
@@ -75,9 +75,7 @@ CLAIMS: dict[str, Check] = {
     "sghmc could be the best in all combinations of network and noise, and it alone.": _only_sghmc_leads_everywhere,
     "Predicted noise is significantly better than constant noise.": _verdict("noise", "nmll", "predicted", "best"),
     "The two networks do not differ significantly.": _verdict("network", "nmll", "16-16", "undecided"),
-    "After one second sghmc alone could be the best by the joint NMLL.": _leading(
-        "one second", "nmll_dyadic", "sghmc"
-    ),
+    "After one second sghmc alone could be the best by the joint NMLL.": _leading("one second", "nmll_dyadic", "sghmc"),
     "After one second there is no verdict by NMLL, and sghmc has the first mean rank.": _all(
         _first("one second", "nmll", "sghmc"), _leading("one second", "nmll")
     ),

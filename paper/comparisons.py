@@ -50,8 +50,8 @@ class Comparison(NamedTuple):
         return f"python -m leaderboards rank leaderboards/results {given}"
 
 
-def _posterior(methods: tuple[str, ...], **levels: str) -> Comparison:
-    return Comparison(factor="posterior", methods=methods, **levels)
+def _posterior(methods: tuple[str, ...], network: str = "", noise: str = "") -> Comparison:
+    return Comparison(factor="posterior", methods=methods, network=network, noise=noise)
 
 
 # Combinations of network and noise, in the order of the figure.

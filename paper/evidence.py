@@ -1,4 +1,4 @@
-"""Look-up of everything that the paper reports, in kept rows, by the functions behind the commands of `leaderboards`."""
+"""Look-up of all that the paper reports, in kept rows, by the functions behind the commands of `leaderboards`."""
 
 from functools import cached_property
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Self
 import pandas as pd
 
 from lockstep_bench.leaderboards.cli import factors
+from lockstep_bench.leaderboards.cli.options import read_folders
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.rechecks import Again, Recheck
-from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.simulation.promises import Kept, promises_on_residuals
 from lockstep_bench.leaderboards.simulation.residuals import residuals
@@ -42,10 +42,10 @@ class Evidence:
         self._correlations: dict[tuple[str, str], RankCorrelation] = {}
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Return the evidence of a results folder."""
-        results = read_results(folder)
-        return cls(results.cells, results.rechecks)
+    def read(cls, folder: Path, repeats: int = REPEATS) -> Self:
+        """Return the evidence of a results folder; exit with code 2 and a message if it is none."""
+        results = read_folders([folder])
+        return cls(results.cells, results.rechecks, repeats)
 
     def ranking(self, name: str, metric: str) -> Ranking:
         """Return the ranking over data sets of a comparison (a key of `COMPARISONS`) by a metric."""

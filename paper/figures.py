@@ -10,22 +10,13 @@ from matplotlib.figure import Figure
 
 from lockstep_bench.leaderboards.stats.ranking import Ranking
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from paper.comparisons import DESIGN, UCI
+from paper.comparisons import DESIGN
 from paper.evidence import Evidence, by_method
 from paper.quoted import speeds
 
 WIDTH = 6.5  # inches, of the paper's text
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")  # Okabe and Ito's
-STYLE = {
-    "font.family": "serif",
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "legend.fontsize": 7,
-    "pdf.fonttype": 42,
-}
+TEXT_COLOURS = {"gp-": "#00664a", "r-": "#99336b"}  # of names of data sets, by their prefix; dark enough for text
 SHOWN = ("sghmc", "mile", "deep-ensemble", "swag", "laplace", "mfvi")
 METADATA = {"CreationDate": None, "Producer": None, "Creator": None}  # so that equal rows give equal files
 
@@ -60,8 +51,9 @@ def datasets(evidence: Evidence) -> Figure:
     axes.set_yticks(ticks, [f"{tick:+g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.minorticks_off()
     axes.set_xticks(places, order, rotation=90, fontsize=6)
-    for label, name in zip(axes.get_xticklabels(), order, strict=True):
-        label.set_color("black" if name in UCI else COLOURS[2] if name.startswith("gp-") else COLOURS[3])
+    for label in axes.get_xticklabels():
+        prefix = next((prefix for prefix in TEXT_COLOURS if label.get_text().startswith(prefix)), "")
+        label.set_color(TEXT_COLOURS.get(prefix, "black"))
     axes.set_ylabel("NMLL less that of map, nats")
     axes.legend(loc="lower right")
     return figure
@@ -155,6 +147,17 @@ FIGURES: dict[str, Callable[[Evidence], Figure]] = {
 
 def draw(evidence: Evidence, folder: Path) -> None:
     """Write all figures into a folder."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(
+        {
+            "font.family": "serif",
+            "font.size": 8,
+            "axes.titlesize": 8,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+            "legend.fontsize": 7,
+            "pdf.fonttype": 42,
+        }
+    ):
         for name, figure in FIGURES.items():
             figure(evidence).savefig(folder / f"{name}.pdf", metadata=METADATA)

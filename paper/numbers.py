@@ -1,4 +1,4 @@
-"""Every number of the paper's text, as a macro: `\\SghmcNineNmll` is a difference with its interval."""
+r"""Every number of the paper's text, as a macro: `\SghmcNineNmll` is a difference with its interval."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,9 +25,7 @@ EDGE = 0.02  # of a search range; the default of `python -m leaderboards edges`
 
 def _difference(name: str, method: str, metric: str = "nmll") -> Number:
     """Return a number: the difference of a method to the reference of a comparison, with its interval."""
-    return lambda evidence: effect(
-        evidence.rows(name, metric)[method], evidence.ranking(name, metric).unit
-    )
+    return lambda evidence: effect(evidence.rows(name, metric)[method], evidence.ranking(name, metric).unit)
 
 
 def _detectable(name: str, method: str, metric: str = "nmll") -> Number:
@@ -175,7 +173,5 @@ def names() -> list[str]:
 def macros(evidence: Evidence) -> str:
     """Return the LaTeX definitions of all macros, one a line; numbers from documents name theirs in a comment."""
     computed = [rf"\newcommand{{\{name}}}{{{number(evidence)}}}" for name, number in COMPUTED.items()]
-    quoted = [
-        rf"\newcommand{{\{name}}}{{{text(quote.found())}}}% {quote.document}" for name, quote in QUOTES.items()
-    ]
+    quoted = [rf"\newcommand{{\{name}}}{{{text(quote.found())}}}% {quote.document}" for name, quote in QUOTES.items()]
     return "\n".join([*computed, *quoted, ""])

@@ -54,7 +54,9 @@ def _errors(scenario: str, column: int) -> Quote:
 
 def _speed(method: str, column: int) -> Quote:
     """Return the factor by which a stack is faster than one network alone: column 1 for stacks of 5, 2 for 30, ..."""
-    return Quote("docs/speed.md", rf"\| {method} \| {NUMBER} \|(?: [^|]+ \|){{{column - 1}}} {NUMBER} \(({NUMBER}) x\) \|")
+    return Quote(
+        "docs/speed.md", rf"\| {method} \| {NUMBER} \|(?: [^|]+ \|){{{column - 1}}} {NUMBER} \(({NUMBER}) x\) \|"
+    )
 
 
 # Scenarios of simulated leaderboards that the paper's table has, and the columns of the document's table that it has.
@@ -98,7 +100,7 @@ def errors(scenario: str) -> list[str]:
     return [_errors(scenario, column).found() for column in ERROR_COLUMNS.values()]
 
 
-def speeds() -> dict[str, list[tuple[float, float]]]:
+def speeds() -> dict[str, list[tuple[int, float]]]:
     """Return for some methods the size of a stack and the microseconds of an update of one network in it."""
     found = {}
     for method in TIMED:

@@ -66,7 +66,7 @@ def elsewhere(evidence: Evidence) -> str:
     in_tails = {row.family: row for row in tails.rows}
     lines = []
     for row in gaps.rows:
-        line = [code(row.family)]
+        line = [code(row.family.replace("_", "-"))]
         for ranking, of_method in ((gaps, row), (tails, in_tails.get(row.family))):
             if of_method is None or of_method.method == ranking.reference:
                 line += ["0" if of_method else "--", f"{of_method.mean_rank:.1f}" if of_method else "--", "--"]
@@ -95,7 +95,9 @@ def error_rates(evidence: Evidence) -> str:
     return table("lrrrr", head, [simulated, residuals], sources)
 
 
-def _entries(evidence: Evidence, columns: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", method: str) -> list[str]:
+def _entries(
+    evidence: Evidence, columns: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", method: str
+) -> list[str]:
     return [
         entry(evidence.rows(name, metric).get(method), evidence.ranking(name, metric).unit, "map")
         for name, metric in columns

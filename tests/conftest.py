@@ -64,6 +64,7 @@ INTEGRATION = (
     "methods/test_student_t_noise.py",
     "methods/test_vifa.py",
     "methods/test_variational_laplace.py",
+    "paper/test_kept_rows.py",
     "test_docs.py",
     "test_docs_numbers.py",
     "test_python_docs.py",
@@ -82,7 +83,7 @@ TOGETHER = (
     ("leaderboards/browser",),
     ("leaderboards/site/pages",),
     ("lockstep_bench/test_one_name.py",),
-    ("test_docs_numbers.py", "leaderboards/replications/test_kept_entries.py"),
+    ("test_docs_numbers.py", "leaderboards/replications/test_kept_entries.py", "paper/test_kept_rows.py"),
 )
 
 # Unit tests of what only one system has: counters of memory below /proc, and limits that only Linux enforces.

@@ -15,6 +15,7 @@ PACKAGES = (
     "methods",
     "datasets",
     "leaderboards",
+    "paper",
 )
 ROOMS = sorted(
     path.parent.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")

@@ -17,10 +17,11 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-PACKAGES = ("bench", "benchmarks", "datasets", "leaderboards", "methods")
+PACKAGES = ("bench", "benchmarks", "datasets", "leaderboards", "methods", "paper")
 OUTSIDE = {path.stem for path in (ROOT / "tests" / "assets" / "outside").glob("*/src/*.py")}
 SUPPORT = {path.stem for path in (ROOT / "tests" / "support").iterdir()}
-OURS = {"lockstep_bench", "benchmarks", *OUTSIDE, *SUPPORT, "my_method", "calls_of_tests"}  # the last are made by tests
+# The last two are made by tests.
+OURS = {"lockstep_bench", "benchmarks", "paper", *OUTSIDE, *SUPPORT, "my_method", "calls_of_tests"}
 # Imports inside functions of `leaderboards` that are guarded, as its dependency group has none of them.
 GUARDED = {"optuna"}
 

@@ -23,7 +23,7 @@ OURS = "from lockstep_bench import datasets, methods; print(datasets.entry('yach
 def sources(tmp_path_factory) -> Path:
     """A copy of this checkout, in which something can be built."""
     copy = tmp_path_factory.mktemp("checkout")
-    for folder in (*FOLDERS, "benchmarks"):
+    for folder in (*FOLDERS, "benchmarks", "paper"):
         ignored = shutil.ignore_patterns("__pycache__", "results")
         shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=ignored)
     for file in FILES:

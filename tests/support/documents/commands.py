@@ -21,6 +21,7 @@ MODULES = {
     "benchmarks.speed": "benchmarks.speed",
     "benchmarks.overhead": "benchmarks.overhead",
     "benchmarks.stream_memory": "benchmarks.stream_memory",
+    "paper": "paper.__main__",
     "leaderboards": "lockstep_bench.leaderboards.__main__",
     "methods": "lockstep_bench.commands.methods",
     "datasets": "lockstep_bench.datasets.__main__",
@@ -32,7 +33,7 @@ PLACEHOLDERS = ("mine", "sklearn-gp", "houses", "a", "b", "x", "y")  # names tha
 def found(code: str) -> str:
     """Return the command that a code span of a document contains, or ""; bare options are those of `run_all.py`."""
     code = re.split(r"\s+#", code)[0].strip()
-    if re.match(r"python (-m (benchmarks|leaderboards|methods|datasets)\b|run_all\.py)", code):
+    if re.match(r"python (-m (benchmarks|leaderboards|methods|datasets|paper)\b|run_all\.py)", code):
         return code
     if code.startswith("run_all.py "):
         return f"python {code}"

@@ -86,6 +86,10 @@ CLAIMS: dict[str, Check] = {
         "families", "nmll", "deep-ensemble", "could be best"
     ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
+    "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),
+    "On one logistic model the methods farthest from the truth score best.": lambda evidence: (
+        evidence.correlation("total_variation", "nmll").by_dataset["synthetic-logistic-2d"].tau < -0.5
+    ),
     "In gaps the ensemble has the first mean rank.": _first("gaps", "nmll", "deep-ensemble"),
     "Samplers have not been run in gaps and tails.": _without_samplers,
     "On the new sets sghmc and mfvi could be the best by NMLL.": _leading("new", "nmll", "sghmc", "mfvi"),

@@ -62,6 +62,7 @@ DESIGN = {
 }
 COMPARISONS = {
     "nine": _posterior(SEVEN),
+    "without naval": _posterior(SEVEN)._replace(datasets=tuple(name for name in UCI if name != "naval")),
     "nine with mile": _posterior(NINE),
     "forty": _posterior(SEVEN, network="50")._replace(suites=ALL_SUITES),
     "forty predicted": _posterior(SEVEN, network="50", noise="predicted")._replace(suites=ALL_SUITES),

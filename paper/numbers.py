@@ -97,6 +97,7 @@ COMPUTED: dict[str, Number] = {
     "Rows": lambda evidence: f"{len(evidence.cells):,}",
     "Revisions": lambda evidence: str(evidence.cells["code_revision"].nunique()),
     "SghmcNineNmll": _difference("nine", "sghmc"),
+    "SghmcWithoutNaval": _difference("without naval", "sghmc"),
     "EnsembleNineNmll": _difference("nine", "deep-ensemble"),
     "LaplaceNineNmll": _difference("nine", "laplace"),
     "MfviNineNmll": _difference("nine", "mfvi"),

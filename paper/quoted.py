@@ -77,6 +77,8 @@ QUOTES = {
     "SecondsSghmc": Quote("docs/sampling.md", r"deep-ensemble [\d.]+ to \d+, sghmc (\d+ to \d+)"),
     "SecondsMile": Quote("docs/sampling.md", r"mile took (\d+ to \d+) seconds a split"),
     "MileWorst": Quote("docs/sampling.md", rf"two of the five splits, with NMLL of ({NUMBER}) and"),
+    "MileTook": Quote("docs/sampling.md", r"mile took (\d\.\d) of its ten seconds"),
+    "VifaTook": Quote("docs/sampling.md", r"of its ten seconds, [^.]*\.\d, map \d+, and vifa (\d+)"),
     "MileVariance": Quote("docs/sampling.md", r"draws of mile have variances (\d+) % too small"),
     "FalseLargest": Quote("docs/statistics.md", r"No scenario over sets has more than (\d+) % false"),
     "FalseUncorrected": Quote("docs/statistics.md", r"at a level of 5 %; without the correction (\d+) %"),

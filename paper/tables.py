@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def design(evidence: Evidence) -> str:
-    """Return the table of what was run."""
+    """Return the table of the comparisons, with their numbers of methods, sets and splits."""
     lines = []
     for name, (words, metrics) in DESIGN.items():
         rows = evidence.ranking(name, metrics[0]).rows

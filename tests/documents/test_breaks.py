@@ -31,14 +31,34 @@ def test_escaped_bars_of_tables_are_shown_as_bars(page):
     assert page(r"<td><code>paper\|tuned</code></td>") == "<td><code>paper|tuned</code></td>"
 
 
-@pytest.mark.parametrize("start", ["<pre><code>", "<pre><span></span><code>"])
-def test_options_of_commands_stay_whole_and_programs_are_left_alone(page, start):
-    command, program = f"{start}run a-b --each\n</code></pre>", f'{start}<span class="n">a</span> - 1</code></pre>'
-    assert page(command) == f'{start}run a-b <span class="whole">--each</span>\n</code></pre>'
+def test_lines_of_commands_are_elements_and_their_hyphens_never_break(page):
+    start = '<div class="language-bash highlight"><pre><span></span><code>'
+    command = f'{start}run a-b<span class="w"> </span>--each c,d\n\nrun 1\n</code></pre></div>'
+    assert page(command) == (
+        f'{start}<span class="line">run <span class="whole">a-b</span><span class="w"> </span>'
+        '<span class="whole">--each</span> c,<wbr>d</span>\n\n<span class="line">run 1</span>\n</code></pre></div>'
+    )
+
+
+def test_remarks_of_commands_are_apart_from_the_gap_before_them(page):
+    start = '<div class="language-text highlight"><pre><span></span><code>'
+    assert page(f"{start}run a   # first\n</code></pre></div>") == (
+        f'{start}<span class="line">run a<span class="gap">   </span><span class="remark"># first</span></span>\n'
+        "</code></pre></div>"
+    )
+
+
+def test_programs_are_left_alone(page):
+    program = '<div class="language-python highlight"><pre><span></span><code>a - 1,b ± 2</code></pre></div>'
     assert page(program) == program
 
 
 def test_numbers_and_intervals_of_tables_break_once(page):
     assert page("<td>2.51 ± 0.06</td>") == "<td>2.51 ±&nbsp;0.06</td>"
-    assert page("<td>−9 % (−21 % to +4 %)</td>") == "<td>−9 % (−21&nbsp;%&nbsp;to +4&nbsp;%)</td>"
-    assert page("<p>2.51 ± 0.06</p>") == "<p>2.51 ± 0.06</p>"
+    assert page("<td>−9 % (−21 % to +4 %)</td>") == "<td>−9&nbsp;% (−21&nbsp;%&nbsp;to +4&nbsp;%)</td>"
+
+
+def test_numbers_stay_beside_their_signs(page):
+    assert page("<p>2.51 ± 0.06, 95 % of <code>5 % 2</code></p>") == (
+        "<p>2.51&nbsp;±&nbsp;0.06, 95&nbsp;% of <code>5 % 2</code></p>"
+    )

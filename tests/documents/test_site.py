@@ -13,6 +13,7 @@ from types import FunctionType
 import pandas as pd
 import pytest
 import yaml
+from browsers import opened
 from documents.evidence import kept
 
 from lockstep_bench import methods
@@ -21,6 +22,12 @@ from lockstep_bench.datasets.tabular import uci
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path for path in ROOT.glob("docs/methods/*.md") if path.name != "index.md")
 CARDS = tomllib.loads((ROOT / "methods" / "catalogue" / "cards.toml").read_text(encoding="utf-8"))
+# How far a page scrolls sideways, and the beginnings of the chosen tables and blocks of code that do.
+SIDEWAYS = """([tables, code]) => [
+    document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    ...[...document.querySelectorAll(`.md-typeset__scrollwrap:has(${tables}), pre > code:has(${code})`)]
+        .filter(part => part.scrollWidth > part.clientWidth).map(part => part.innerText.slice(0, 60)),
+]"""
 PARTS = ("Idea", "Update", "Assumptions", "Cost", "When to use it", "How it is tested", "Source")
 
 
@@ -104,6 +111,35 @@ def test_reference_documents_public_classes_and_functions(site):
         public = [one for one in module.__all__ if isinstance(getattr(module, one), type | FunctionType)]
         assert public
         assert [one for one in public if f'id="lockstep_bench.{name}.{one}"' not in page] == [], name
+
+
+@pytest.mark.xdist_group("documents")
+def test_examples_of_docstrings_are_code(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    assert page.count('<div class="language-pycon highlight">') == 2
+    assert "<blockquote>" not in page
+
+
+@pytest.mark.xdist_group("documents")
+def test_families_are_listed_in_the_order_of_the_navigation(site):
+    page = (site / "methods" / "index.html").read_text(encoding="utf-8")
+    table = re.search("<table.*?</table>", page, re.DOTALL)[0]
+    navigation = re.findall(r"methods/([\w-]+)\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert re.findall(r'<td[^>]*><a href="([\w-]+)\.html"', table) == navigation[1:]
+
+
+# The widest tables of numbers scroll on a phone, and programs everywhere.
+@pytest.mark.xdist_group("documents")
+@pytest.mark.parametrize(("width", "tables"), [(1280, "table"), (390, "table[data-rows]")])
+def test_no_page_scrolls_sideways_and_no_command_is_cut(site, skip_unless_required, width, tables):
+    sideways = {}
+    with opened(skip_unless_required) as browser:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
+            page.goto(path.as_uri())
+            page.wait_for_function("document.querySelectorAll('table:not(.md-typeset__table *)').length == 0")
+            sideways[path.name] = page.evaluate(SIDEWAYS, [tables, ".line"])
+    assert {name: parts for name, parts in sideways.items() if parts != [0]} == {}
 
 
 def test_each_family_of_methods_has_one_page():

@@ -5,7 +5,6 @@ anything but files of the site. Without a browser the tests are skipped, or fail
 """
 
 import json
-import shutil
 import threading
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import Error, sync_playwright
+from browsers import opened
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
@@ -23,27 +22,15 @@ from lockstep_bench.leaderboards.site.serving import server
 from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.papers.entries import Entry, entries
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-
 EVIL_METHOD = "<script>window.hacked=1</script>\"'\N{RIGHT-TO-LEFT OVERRIDE}evil"
 EVIL_ERROR = "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked=1</script>\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
 @pytest.fixture(scope="module")
 def browser(skip_unless_required):
-    """One browser for the tests of a file: while Playwright is open, this thread can run no other event loop."""
-    installed = next(filter(None, map(shutil.which, NAMES)), None)
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=installed, args=FLAGS)
-        except Error as error:
-            skip_unless_required("REQUIRE_BROWSER", f"no browser: {error.message.splitlines()[0]}")
+    """One browser for the tests of a file."""
+    with opened(skip_unless_required) as browser:
         yield browser
-        browser.close()
 
 
 def entries_of_a_paper() -> list[Entry]:

@@ -90,6 +90,7 @@ TITLES = {
     "mutual_information": "Mutual information",
     "disagreement": "Disagreement",
     **OOD_TITLES,
+    "near_ood_confidence": "Near OOD confidence",
     **{name: f"{group.capitalize()} {OOD_TITLES[rest]}" for name, (group, rest) in GROUPED.items()},
     "corrupted_accuracy": "Accuracy, corrupted",
     "corrupted_nmll": "NMLL, corrupted",
@@ -217,7 +218,7 @@ def metric(name: str) -> Metric:
     if interval := re.fullmatch(r"interval_score_(\d+)", name):
         return Metric(f"Interval score {interval[1]} %", "low", meaning)
     goal = next((goal for pattern, goal in GOALS if re.fullmatch(pattern, name)), None)
-    return Metric(TITLES.get(name, name), goal, meaning)
+    return Metric(TITLES.get(name, name.replace("_", " ")), goal, meaning)
 
 
 def grouped(columns: Mapping[str, Metric]) -> dict[str, dict[str, Metric]]:

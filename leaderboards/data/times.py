@@ -58,4 +58,4 @@ def about_times(summary: pd.DataFrame) -> str:
     if not untimed:
         return sentence
     who = f" of {', '.join(untimed)}" if timed else ""
-    return f"{sentence} No times{who}: they ran beside other cells; run_all.py --timing repeats one alone.".strip()
+    return f"{sentence} No times{who}: they ran beside other cells; `run_all.py --timing` repeats one alone.".strip()

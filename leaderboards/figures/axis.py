@@ -10,6 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from lockstep_bench.leaderboards.wording.formats import number, shortened
 
+NARROW = ' class="narrow"'
+LONG = 30  # characters; longer labels are in smaller type on narrow screens
 FOOT = 44  # pixels below the last row, for tick labels and the axis title
 
 
@@ -63,7 +65,10 @@ def names(labels: list[str], line: float, longest: int) -> str:
     shown = [shortened(label, longest) for label in labels]
     width = 6.7 * max(map(len, shown), default=0) + 12
     heights = [line * (place + 0.5) + 4 for place in range(len(shown))]
-    texts = [f'<text x="0" y="{y:.1f}">{escape(label)}</text>' for y, label in zip(heights, shown, strict=True)]
+    texts = [
+        f'<text{NARROW if len(label) > LONG else ""} x="0" y="{y:.1f}">{escape(label)}</text>'
+        for y, label in zip(heights, shown, strict=True)
+    ]
     size = f'width="{width:.0f}" height="{line * len(shown) + FOOT:.0f}"'
     return f'<svg class="names" {size} aria-hidden="true" focusable="false">{"".join(texts)}</svg>'
 

@@ -14,7 +14,7 @@ from lockstep_bench.leaderboards.figures.axis import Axis, field, names
 from lockstep_bench.leaderboards.wording.formats import counted, number
 
 LINE, LOW_LINE, MANY = 30, 21, 12  # row heights in pixels; with more than MANY rows, LOW_LINE is used
-LONGEST_LABEL = 30  # largest number of characters
+LONGEST_LABEL = 40  # largest number of characters
 FENCE = 4  # values further from the quartiles than this many interquartile ranges are off the scale
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup, escape
 
-from lockstep_bench.leaderboards.wording.formats import shortened, visible
+from lockstep_bench.leaderboards.figures.sparks import titled
+from lockstep_bench.leaderboards.wording.formats import visible
 
 SIDE, HEIGHT = 124, 88  # size of the plotting area of a panel, in units of its viewBox
 LEFT, TOP, FOOT = 28, 15, 13  # margins of the plotting area, for tick labels and the title
-LONGEST = 22  # largest number of characters of a title
+LONGEST, LONGEST_NARROW = 22, 30  # largest numbers of characters of a title, in the usual size and in the small one
 FAR = 4.0  # lines are drawn at most this many widths or heights beyond the plotting area
 
 
@@ -87,10 +88,9 @@ def panels(
 
 def _panel(title: str, marks: str, frame: str) -> str:
     size = f"0 0 {LEFT + SIDE} {TOP + HEIGHT + FOOT}"
-    name = escape(shortened(visible(title), LONGEST))
     return (
         f'<svg viewBox="{size}" aria-hidden="true" focusable="false">'
-        f'<text x="{LEFT}" y="{TOP - 4}">{name}</text>{frame}'
+        f"{titled(visible(title), LEFT, TOP - 4, LONGEST, LONGEST_NARROW)}{frame}"
         f'<svg x="{LEFT}" y="{TOP}" width="{SIDE}" height="{HEIGHT}">{marks}</svg></svg>'
     )
 

@@ -17,3 +17,8 @@ class Plot(NamedTuple):
     svg: Markup
     description: str
     caption: str
+
+    @property
+    def has_arrows(self) -> bool:
+        """Whether arrows in the figure mark values off its scale."""
+        return "→" in self.svg or "←" in self.svg

@@ -11,7 +11,8 @@ from markupsafe import Markup, escape
 from lockstep_bench.leaderboards.wording.formats import shortened
 
 SIDE, HEIGHT, TITLE = 112, 84, 15  # width and height of a panel and height of its title, in units of its viewBox
-LONGEST = 19  # largest number of characters of a title
+LONGEST = 19  # largest number of characters of a title in the usual size
+LONGEST_NARROW = 28  # and in the small one
 
 
 class Panel(NamedTuple):
@@ -20,7 +21,7 @@ class Panel(NamedTuple):
     Attributes:
         title: text above the panel.
         note: text in its lower right corner.
-        line: points (x, y) of the line, from (0, 0) to (1, 1).
+        line: points (x, y) of the line, from (0, 0) to (1, 1); a single point is drawn as a dot.
         bars: heights of bars of equal width, from 0 to 1.
     """
 
@@ -45,14 +46,22 @@ def grid(panels: list[Panel], guide: Sequence[tuple[float, float]] = ()) -> Mark
 
 def _panel(panel: Panel, frame: str) -> str:
     parts = [f'<svg viewBox="0 0 {SIDE} {TITLE + HEIGHT + 1}" aria-hidden="true" focusable="false">']
-    parts += [f'<text x="0" y="{TITLE - 4}">{escape(shortened(panel.title, LONGEST))}</text>', frame]
+    parts += [titled(panel.title, 0, TITLE - 4, LONGEST, LONGEST_NARROW), frame]
     if panel.bars:
         parts.append(f'<path class="bars" d="{_bars(panel.bars)}"/>')
-    if panel.line:
+    if len(panel.line) == 1:
+        parts.append(f'<path class="line dot ours" d="{_path(panel.line)}h0"/>')
+    elif panel.line:
         parts.append(f'<path class="line ours" d="{_path(panel.line)}"/>')
     if panel.note:
         parts.append(f'<text class="note" x="{SIDE - 4}" y="{TITLE + HEIGHT - 5}">{escape(panel.note)}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def titled(title: str, x: int, y: int, longest: int, longest_narrow: int) -> str:
+    """Return SVG of a panel's title, in smaller type if it is longer than `longest` characters."""
+    kind = ' class="narrow"' if len(title) > longest else ""
+    return f'<text{kind} x="{x}" y="{y}">{escape(shortened(title, longest_narrow))}</text>'
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

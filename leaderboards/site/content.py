@@ -334,11 +334,19 @@ class Site:
         return str(self.cells.loc[chosen, "protocol"].iloc[0])
 
     def changes(self, suite: str, preset: str) -> str:
-        """Return how a modified preset differs from its original, as in "epochs 2000"; "" if no original was run."""
-        original = self.original(suite, preset)
-        if original is None or not is_changed(preset):
+        """Return how a modified preset differs from its original, as in "epochs 2000"; "" for an original.
+
+        If the original was not run, return the fields in which the presets that modify it differ from each other.
+        """
+        if not is_changed(preset):
             return ""
-        changed = changes(self.protocol(suite, preset), original)
+        protocol, original = self.protocol(suite, preset), self.original(suite, preset)
+        if original is not None:
+            changed = changes(protocol, original)
+        else:
+            siblings = [label for label in self.presets(suite) if original_preset(label) == original_preset(preset)]
+            differing = {name for label in siblings for name in changes(self.protocol(suite, label), protocol)}
+            changed = {name: value for name, value in changes(protocol, "").items() if name in differing}
         return ", ".join(f"{name} {value}" for name, value in changed.items())
 
     def presets(self, suite: str) -> list[str]:

@@ -35,7 +35,8 @@ class Cost(NamedTuple):
     """The costs of a method in one suite and preset.
 
     Attributes:
-        lines: one split alone on its device, if a time was measured so; one split as run; all cells as run.
+        lines: one split alone on its device, if a time was measured so; one split as run; all cells as run, if
+            there are several.
         shared: whether some of the cells as run shared their device with other work.
         untimed: number of cells without a final fit, which are not counted, in words; "" for none.
     """
@@ -54,11 +55,11 @@ def cost(site: Site, suite: str, preset: str, method: str) -> Cost | None:
     if not timed.any():
         return None
     n_sets = cells.loc[timed, "dataset"].nunique()
-    of = f"{counted(int(timed.sum()), 'cell')} of {counted(n_sets, 'data set')}"
-    lines = [
-        _line("One split as run", f"mean over {of}", as_run[timed].mean()),
-        _line("All splits as run", f"sum over {of}", as_run[timed].sum()),
-    ]
+    n_cells = int(timed.sum())
+    of = f"{counted(n_cells, 'cell')} of {counted(n_sets, 'data set')}"
+    lines = [_line("One split as run", f"mean over {of}" if n_cells > 1 else "the only cell", as_run[timed].mean())]
+    if n_cells > 1:
+        lines.append(_line("All splits as run", f"sum over {of}", as_run[timed].sum()))
     shared = not cells.loc[timed, "exclusive"].eq(True).all()
     alone = cells.loc[cells["total_seconds"].notna(), ["dataset", *PAIR]].fillna({"tune_seconds": 0.0})
     if shared and len(alone):

@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from lockstep_bench.leaderboards.site.cell_details import CellDetails
 from lockstep_bench.leaderboards.stats.remarks import signs
 from lockstep_bench.leaderboards.tables.boards import BoardCell
-from lockstep_bench.leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.wording.formats import visible, without_backticks
 
 SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none
 SIGNS = {"best": "★", "could be best": "≈"}
@@ -49,7 +49,7 @@ def amount(cell: BoardCell) -> Markup:
 
 def nothing(reason: str = "") -> Markup:
     """Return a dash in place of a missing number, with the reason as hidden text for screen readers."""
-    hidden = printed(reason or "no value")
+    hidden = printed(without_backticks(reason) or "no value")
     return Markup(f'<span class="hidden">{hidden}</span><span class="se" aria-hidden="true">–</span>')
 
 
@@ -73,7 +73,7 @@ def cell(
         shown = f"{SIGNS.get(cell.verdict, '')}{printed(cell.value or '–')}{signs(cell.remark)}{stderr}"
         return Markup(f'<td class="{kind}"{sortable(cell)}>{shown}{below}</td>')
     shown = amount(cell) if cell.value else nothing(cell.hint if hint else "")
-    title = f' title="{printed(cell.hint)}"' if hint else ""
+    title = f' title="{printed(without_backticks(cell.hint))}"' if hint else ""
     return Markup(
         f'<td class="{kind}" data-method="{printed(method)}" data-metric="{printed(name)}"{sortable(cell)}{title}>'
         f'{MARKS.get(cell.verdict, "")}<a href="{printed(link)}">{shown}</a>{below}</td>'
@@ -83,6 +83,12 @@ def cell(
 def second(text: str, kind: str = "") -> str:
     """Return the HTML of a second line in a cell; empty for an empty text."""
     return f'<span class="second{" " + kind if kind else ""}">{printed(text)}</span>' if text else ""
+
+
+def in_phrases(text: str) -> str:
+    """Return the HTML of a second line in a cell that breaks after commas only: "median 2.31, one split 13.5"."""
+    shown = printed(text).replace(" ", "&nbsp;").replace(",&nbsp;", ", ")
+    return f'<span class="second">{shown}</span>' if text else ""
 
 
 def splits(details: CellDetails) -> Markup:

@@ -51,11 +51,16 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
     standing = standings.by_method[method]
     if len(standings.by_method) == 1:
         return
-    if place := standing.place:
-        n_methods = len(standings.families.rows)
-        of = f"{n_methods} methods, one of each family, over {counted(place.n_datasets, 'data set')}"
-        sentence = f"Mean rank by {title}: {place.mean_rank:.1f} of {of}; "
-        sentence += f"ranks {place.rank_low} to {place.rank_high} are left open."
+    n_methods = len(standings.families.rows)
+    if (place := standing.place) and n_methods > 1:
+        of = f"{n_methods} methods, one of each family"
+        sentence = (
+            f"Rank by {title}: {place.mean_rank:g} of {of}, on one data set; "
+            if place.n_datasets == 1
+            else f"Mean rank by {title}: {place.mean_rank:.1f} of {of}, over {place.n_datasets} data sets; "
+        )
+        open_ranks = f"ranks {place.rank_low} to {place.rank_high} are left open"
+        sentence += f"{open_ranks if place.rank_low < place.rank_high else 'no other is left open'}."
         middle = (n_methods + 1) / 2
         if place.rank_high < middle:
             sentences.strengths.append(sentence)
@@ -105,8 +110,8 @@ def _relative_to_reference(sentences: Measured, method: str, standings: Standing
         ]
         direction = "Better" if better else "Worse"
         into.append(
-            f"{direction} than {reference} by {title} on {len(ordered)} of {counted(len(places), 'data set')}, where "
-            f"the 95 % interval of the difference excludes 0: {listed(amounts, MOST_NAMED)}."
+            f"{direction} than {reference} by {title} on {_share(len(ordered), len(places))}, where the 95 % interval "
+            f"of the difference excludes 0: {listed(amounts, MOST_NAMED)}."
         )
 
 
@@ -116,8 +121,8 @@ def _coverage(sentences: Measured, covered: pd.Series) -> None:
     mean = covered.mean()
     off = mean - NOMINAL
     verdict = "too narrow" if off < -TOLERANCE else "too wide" if off > TOLERANCE else "about right"
-    over = counted(len(covered), "data set")
-    sentence = f"90 % intervals cover {100 * mean:.0f} % of test points, mean over {over}: {verdict}."
+    over = "on one data set" if len(covered) == 1 else f"mean over {len(covered)} data sets"
+    sentence = f"90 % intervals cover {100 * mean:.0f} % of test points, {over}: {verdict}."
     (sentences.weaknesses if abs(off) > TOLERANCE else sentences.strengths).append(sentence)
 
 
@@ -127,7 +132,9 @@ def _failures(sentences: Measured, statuses: list[str]) -> None:
         kinds = ", ".join(f"{bad.count(kind)} {kind}" for kind in sorted(set(bad)))
         sentences.weaknesses.append(f"{len(bad)} of {counted(len(statuses), 'cell')} did not finish: {kinds}.")
     else:
-        sentences.strengths.append(f"All {counted(len(statuses), 'cell')} finished.")
+        sentences.strengths.append(
+            "The only cell finished." if len(statuses) == 1 else f"All {len(statuses)} cells finished."
+        )
 
 
 def _runtime(sentences: Measured, method: str, standings: Standings | None) -> None:
@@ -138,10 +145,14 @@ def _runtime(sentences: Measured, method: str, standings: Standings | None) -> N
     span = f" ({number(low, 2)} to {number(high, 2)})" if isfinite(low) else ""
     sentences.others.append(
         f"Tuning and the final fit take {number(times, 2)} times as long as {standings.reference}'s{span}, geometric "
-        f"mean over {counted(standing.change.n_compared, 'data set')}."
+        f"mean over {counted(standing.change.n_compared, 'split' if standing.change.n_datasets == 1 else 'data set')}."
     )
 
 
 def _named(names: list[str], of: int) -> str:
     """Return data sets as in "3 of 8 data sets: a, b, c"."""
-    return f"{len(names)} of {counted(of, 'data set')}: {listed(list(map(visible, names)), MOST_NAMED)}"
+    return f"{_share(len(names), of)}: {listed(list(map(visible, names)), MOST_NAMED)}"
+
+
+def _share(n: int, of: int) -> str:
+    return "the only data set" if of == 1 else f"{n} of {of} data sets"

@@ -172,7 +172,8 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
         sources: list that cited sources are added to.
     """
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
-    names = list(dict.fromkeys(summary["metric"]))
+    known = set(summary.loc[summary["n"] > 0, "metric"])
+    names = [name for name in dict.fromkeys(summary["metric"]) if name in known or not known]
     means = {(row.method, row.metric): row for row in records(summary, Moments)}
     measured = {row.method: row for row in _measured(summary, means, rankings)}
     by_median = bool(summary["by_median"].any())

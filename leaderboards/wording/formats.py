@@ -10,6 +10,8 @@ from markupsafe import Markup, escape
 from lockstep_bench.shared.texts import visible as visible
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+CODE = re.compile("<code>[^<]*--[^<]*</code>")
+OPTION = re.compile(r"(?<![^\s>])--[a-z][\w-]*")
 MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
@@ -17,6 +19,16 @@ def prose(text: object) -> Markup:
     """Return the text as HTML: special characters are escaped, parts between backticks become code, "5 %" is whole."""
     coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text))))
     return Markup(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", coded))
+
+
+def unbroken_options(html: str) -> str:
+    """Return HTML with the class "whole" on the options of commands, because browsers break lines after hyphens."""
+    return CODE.sub(lambda code: OPTION.sub(r'<span class="whole">\g<0></span>', code[0]), html)
+
+
+def without_backticks(text: str) -> str:
+    """Return a text for places that show no code, such as tooltips."""
+    return text.replace("`", "")
 
 
 def decimals_for(value: float, stderr: float = nan) -> int:

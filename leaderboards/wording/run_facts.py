@@ -1,6 +1,7 @@
 """Descriptions of runs in words: methods, protocols, versions, failures."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -12,6 +13,7 @@ from lockstep_bench.leaderboards.data.frames import groups, listed
 from lockstep_bench.leaderboards.wording.formats import counted
 from lockstep_bench.shared.protocol import in_words
 
+ONE = re.compile(r"(?<![\w,.])1 (trial|epoch|update|sample|training image|test image)s\b")
 NOT_INSTALLED = "not installed"  # as `bench.environment.provenance` records it
 
 
@@ -60,7 +62,7 @@ def runs(cells: pd.DataFrame) -> list[RunWords]:
 def protocol_in_words(protocol: str) -> str:
     """Return a protocol (complete, as JSON) as a phrase; unknown keys are appended unchanged."""
     try:
-        return in_words(json.loads(protocol))
+        return ONE.sub(r"1 \1", in_words(json.loads(protocol)))
     except (ValueError, AttributeError):
         return protocol
 

@@ -87,6 +87,7 @@ def test_metric_titles_are_unique():
     assert metric("ood_fpr95_mutual_information").title == "OOD FPR95, mutual information"
     assert metric("near_ood_aupr_in").title == "Near OOD AUPR-in"
     assert len({metric(name).title for name in MEASURED}) == len(MEASURED)
+    assert metric("max_log_sd_ratio").title == "max log sd ratio"  # a diagnostic that claims of papers are about
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         self.text.append(data)
         if "tr" in self.open:
-            self.rows[-1] += f" {data.strip()}"
+            self.rows[-1] += f" {data.strip()}".replace("\N{NO-BREAK SPACE}", " ")
         if "thead" in self.open and data.strip():
             self.tables[-1].append(data.strip())
 

@@ -42,7 +42,7 @@ from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, f
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
 from lockstep_bench.leaderboards.stats.remembered import remembering
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
-from lockstep_bench.leaderboards.wording.formats import counted, prose, visible
+from lockstep_bench.leaderboards.wording.formats import counted, prose, unbroken_options, visible, without_backticks
 from lockstep_bench.methods import BASELINE, UNRANKED
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -148,7 +148,8 @@ class _Templates:
     def made(self, name: str, template: str, context: dict[str, Any], linked: bool = True) -> tuple[str, str]:
         """Return file name and HTML of a page; `linked` if it links to data sets and methods by their names."""
         links = self._links if linked else {}
-        return name, self._environment.get_template(template).render(here=name, **links, **context)
+        html = self._environment.get_template(template).render(here=name, **links, **context)
+        return name, unbroken_options(html)
 
     def further(self, back: str, about: str, parts: Sequence[PagePart]) -> Iterator[tuple[str, str]]:
         for name, groups in further_pages(parts).items():
@@ -252,6 +253,7 @@ def _environment(site: Site, shared: dict[str, object]) -> Environment:
         "prose": prose,
         "counted": counted,
         "signs": signs,
+        "without_backticks": without_backticks,
         "first_failures": first_failures,
     }
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))

@@ -179,7 +179,7 @@ def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rende
     for made in sections:
         rest += OF_NUMBER * len(made.board.rows) * len(made.board.headline)
         key, board = (made.suite, made.preset), made.board
-        usual = board.n_splits() if board.long else -1
+        usual = board.n_splits()
         if board.others:
             tables = rendered("others", *key, board, grouped(board.others), dataset, page)
             parts.append(PagePart(*key, OTHERS, tables))

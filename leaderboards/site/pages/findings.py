@@ -32,7 +32,8 @@ def answer() -> Markup:
 def as_html(markdown: str) -> Markup:
     """Return a text in Markdown as HTML, without comments, and with links only to its own headings.
 
-    A link in brackets to another document becomes the name of its file. Numbers with errors or intervals do not break.
+    A link in brackets to another document becomes the name of its file. A number stays on one line with its error, its
+    interval or its percent sign.
     """
     text = re.sub(r"^[ ]*<!--.*?-->\n?", "", markdown, flags=re.DOTALL | re.MULTILINE)
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
@@ -42,6 +43,7 @@ def as_html(markdown: str) -> Markup:
     html = re.sub(r'\(<a href="(?:\.\./)?(?!#)([\w/-]+\.md)[^"]*">[^<]*</a>\)', r"(see <code>\1</code>)", html)
     html = re.sub(r'<a href="(?!#)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
     html = re.sub(r"(?<=[\d%]) (±|to) (?=[+−\d])", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", html)
+    html = re.sub(r"(?<=\d)\s%", "\N{NO-BREAK SPACE}%", html)
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>')
     return Markup(html.replace("</table>", "</table></div>"))
 

@@ -237,13 +237,17 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     lines.sort(key=lambda line: line.mean, reverse=table.goal == "high")
     title, in_unit = metric(table.metric).title, f", {unit}" if unit else ""
     spoken = ", ".join(f"{line.label} {difference_in_words(line.mean, unit)}" for line in lines)
-    return Plot(
+    shown = (
+        "mean with its 95 % interval, which allows for the rows that splits share, and single splits as faint dots"
+        if any(len(line.values) > 1 for line in lines)
+        else "one split"
+    )
+    plot = Plot(
         dot_plot(lines, f"{title} against {reference}{in_unit}", zero=True),
         f"Difference in {title} to {reference} by data set: {spoken}",
-        f"{title} minus that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
-        "which allows for the rows that splits share, and single splits as faint dots. Arrows mark values off the "
-        "scale.",
+        f"{title} minus that of {reference} on each data set ({standings.better}): {shown}.",
     )
+    return plot._replace(caption=f"{plot.caption} Arrows mark values off the scale.") if plot.has_arrows else plot
 
 
 def chosen(

@@ -105,16 +105,20 @@ def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: st
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
         f"{metric(standings.table.metric).title} against runtime. No other method is both faster and better than: "
-        + ", ".join(f"{visible(name)} ({points['cost'][name]:.3g} times the time)" for name in front),
+        + ", ".join(_with_time(name, points["cost"][name], reference) for name in front),
         f"Quality against the time of tuning and final fit, relative to {reference} and averaged over data sets. "
         "The line is the Pareto front: no other method is both faster and better. Methods far off the scale are left "
         "out.",
     )
 
 
+def _with_time(name: str, times: float, reference: str) -> str:
+    return visible(name) if name == reference else f"{visible(name)} ({times:.3g} times the time of {reference})"
+
+
 def _everywhere(standings: Standings) -> dict[str, Ranked]:
     """Return the differences to the reference of the methods that have one on all data sets."""
-    return {method: row for method, row in standings.changes.items() if row.n_compared == row.n_datasets}
+    return {method: row for method, row in standings.changes.items() if row.n_compared >= row.n_datasets}
 
 
 def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot | str:

@@ -42,6 +42,13 @@ def test_dot_plot_of_forty_methods_fits_a_screen():
     assert heights[0] < heights[1] < 950
 
 
+def test_longest_labels_are_whole_in_small_type():
+    label = "variational-laplace-tempered, 5 splits"
+    drawn = dot_plot([GOOD._replace(label=label), GOOD], "NMLL")
+    found = re.findall(r'<text( class="narrow")? x="0" y="[^"]*">([^<]*)<', drawn)
+    assert found == [(' class="narrow"', label), ("", "vifa")]
+
+
 def test_labels_are_html_escaped():
     svg = dot_plot([GOOD._replace(label="$x_1$ <b>")], "NMLL")
     assert "$x_1$ &lt;b&gt;" in svg

@@ -45,6 +45,11 @@ def test_cost_counts_cells_that_did_not_finish_apart(site):
     assert found.untimed == "1 cell"
 
 
+def test_cost_of_a_single_cell_is_stated_once(site):
+    found = cost(site(SHARED | {"tune_seconds": 2.0, "fit_seconds": 4.0}), "uci", "paper", "vifa")
+    assert [(line.what, line.over) for line in found.lines] == [("One split as run", "the only cell")]
+
+
 def test_method_without_a_finished_cell_has_no_cost(site):
     failed = {"status": "failed", "nmll": None, "fit_seconds": None}
     assert cost(site(failed), "uci", "paper", "vifa") is None

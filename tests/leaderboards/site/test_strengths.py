@@ -72,9 +72,25 @@ def test_runtime_is_stated_relative_to_the_reference_method(say):
 
 @pytest.mark.parametrize(("share", "said"), [(0.7, "too narrow"), (0.9, "about right"), (0.99, "too wide")])
 def test_coverage_is_compared_with_its_nominal_value(say, share, said):
-    found = say("map", *rows_of(map=(1.0, 1.0)), covered={"energy": share}.items())
+    found = say("map", *rows_of(map=(1.0, 1.0)), covered={"energy": share, "wine": share}.items())
     where = found.strengths if said == "about right" else found.weaknesses
-    assert any(f"{100 * share:.0f} % of test points, mean over 1 data set: {said}." in one for one in where)
+    assert any(f"{100 * share:.0f} % of test points, mean over 2 data sets: {said}." in one for one in where)
+
+
+def test_sentences_about_one_data_set_count_nothing(say):
+    rows = [row for row in rows_of(map=(1.0, 1.0), vifa=(0.5, 1.7)) if row["dataset"] == "energy"]
+    found = say("vifa", *rows, covered={"energy": 0.9}.items())
+    rank = "Rank by NMLL: 1 of 2 methods, one of each family, on one data set; no other is left open."
+    assert rank in found.strengths
+    assert any("geometric mean over 8 splits." in one for one in found.others)
+    assert any("Better than map by NMLL on the only data set, where" in one for one in found.strengths)
+    assert "90 % intervals cover 90 % of test points, on one data set: about right." in found.strengths
+    assert "The only cell finished." in found.strengths
+
+
+def test_only_family_has_no_rank(say):
+    found = say("vifa", *rows_of(vifa=(0.5, 1.7), **{"vifa-lr": (3.0, 3.0)}))
+    assert not [one for some in found for one in some if "ank by" in one]
 
 
 def test_failures_are_listed_as_weaknesses_by_kind(say):

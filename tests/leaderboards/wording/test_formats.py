@@ -1,5 +1,6 @@
 """Numbers and strangers' text on the page."""
 
+import re
 from math import inf, nan
 
 import pytest
@@ -13,6 +14,7 @@ from lockstep_bench.leaderboards.wording.formats import (
     number,
     prose,
     shortened,
+    unbroken_options,
 )
 from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ranges
 
@@ -76,6 +78,13 @@ def test_prose_formats_backticks_as_code_and_escapes_html():
     assert prose("run `a <b>` & go") == "run <code>a &lt;b&gt;</code> &amp; go"
 
 
+def test_options_of_commands_do_not_break():
+    html = "a --b <pre><code>--all run_all.py --suite uci --max-rows=5 x--y</code></pre> <code>--a</code> and --c"
+    whole = [option.partition("</span>")[0] for option in unbroken_options(html).split('<span class="whole">')[1:]]
+    assert whole == ["--all", "--suite", "--max-rows", "--a"]
+    assert re.sub('<span class="whole">|</span>', "", unbroken_options(html)) == html
+
+
 def test_splits_are_listed_as_ranges():
     assert ranges([0, 1, 4, 5, 6, 9]) == "0, 1, 4–6, 9"
 
@@ -86,6 +95,8 @@ def test_protocol_is_described_in_words():
     assert protocol_in_words("not json") == "not json"
     untuned = protocol_in_words('{"trials": 1, "folds": 5, "epochs": 10, "sampler": "centre", "network": "lenet5"}')
     assert untuned == "no tuning: the middle of each range, 10 epochs, network lenet5"
+    assert protocol_in_words('{"epochs": 1, "samples": 1}') == "1 epoch, 1 sample per test prediction"
+    assert protocol_in_words('{"epochs": 21, "samples": 1001}') == "21 epochs, 1,001 samples per test prediction"
 
 
 def test_long_texts_end_in_an_ellipsis():

@@ -16,6 +16,11 @@ def test_links_in_brackets_name_their_file():
     assert "(see <code>gaps.md</code>)" in as_html("Here ([gaps](gaps.md#scores)).")
 
 
+def test_numbers_do_not_break():
+    whole = as_html("Its RMSE is 32\n% lower: 0.5 ± 0.1, −1 to −0.2.")
+    assert whole.replace("\N{NO-BREAK SPACE}", "_") == "<p>Its RMSE is 32_% lower: 0.5_±_0.1, −1_to_−0.2.</p>\n"
+
+
 def test_answer_is_the_first_paragraph():
     assert str(answer()).startswith("<p><strong>")
     assert str(answer()).count("<p>") == 1

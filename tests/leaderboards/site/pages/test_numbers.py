@@ -71,6 +71,21 @@ def test_scores_on_gaps_are_median_and_worst_split_instead_of_mean(built):
     assert "worst 90.0" in pages["method-mc-dropout.html"].words
 
 
+def test_metrics_without_a_value_have_no_column(built):
+    """A row that failed has a NMLL in the summary, without a value."""
+    failed = {"method": "map", "status": "failed", "rel_cov": None}
+    page = built({"rel_cov": 0.3, "nmll": None}, failed | {"nmll": None})["dataset-energy.html"]
+    assert not any("NMLL" in headings for headings in page.tables)
+    assert any("Covariance, relative distance" in headings for headings in page.tables)
+
+
+def test_caption_fits_the_number_of_splits(built):
+    rows = [{"nmll": 1.0, "dataset": "strange"}] + [{"nmll": 1.0 + split, "split": split} for split in range(3)]
+    site = built(*rows)
+    assert "● measured on one split." in site["dataset-strange.html"].words
+    assert "● measured, mean ± standard error, single splits as faint dots" in site["dataset-energy.html"].words
+
+
 def test_page_counts_unfinished_splits(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
@@ -89,13 +104,14 @@ def test_table_of_ten_data_sets_is_dense(built, size, dense):
 
 
 def test_further_metrics_can_be_expanded_in_groups(classification_site):
-    assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
-    tables = classification_site["dataset-digits-ood.html"].tables
-    assert tables[1:4] == [["Method", "Brier"], ["Method", "Entropy"], ["Method", "OOD FPR95"]]
+    tables, method = classification_site["dataset-digits-ood.html"].tables, ["Method", "3 splits"]
+    assert [*method, "NMLL", "Accuracy", "ECE", "OOD AUROC"] in tables
+    assert tables[1:4] == [[*method, "Brier"], [*method, "Entropy"], [*method, "OOD FPR95"]]
     assert "Other metrics Scores 1 metric" in classification_site["dataset-digits-ood.html"].words
-    assert ["Method", "NMLL", "RMSE", "Tuning + fit, s"] in classification_site["dataset-energy.html"].tables
-    assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
-    assert ["Method", "Final fit, s"] in classification_site["dataset-energy.html"].tables
+    tables, method = classification_site["dataset-energy.html"].tables, ["Method", "1 split"]
+    assert [*method, "NMLL", "RMSE", "Tuning + fit, s"] in tables
+    assert [*method, "Coverage 90\N{NO-BREAK SPACE}%"] in tables
+    assert [*method, "Final fit, s"] in tables
 
 
 def test_calibration_error_is_shown_with_its_interval(classification_site):
@@ -182,7 +198,7 @@ def test_methods_with_fewer_splits_get_a_separate_table(several):
     means = {name: next(row for row in page.rows if row.split()[:1] == [name]) for name in LEVELS}
     assert "1.8" in means["map"]
     assert "0.49" in means["vifa"]
-    assert "2 splits" in means["vifa"]
+    assert "Method 2 splits NMLL" in page.words
     for sentence in (
         "All pairs of 3 methods are compared by corrected t tests over 10 splits.",
         "1 method was run on 2 of 10 splits, and is compared on these with all methods that were run on them, 4 in "
@@ -194,7 +210,7 @@ def test_methods_with_fewer_splits_get_a_separate_table(several):
 def test_displayed_cost_is_tuning_plus_final_fit(several):
     """The parts are in the tooltip and in the details."""
     page = several["dataset-power.html"]
-    assert ["Method", "NMLL", "Tuning + fit, s"] in page.tables
+    assert ["Method", "1 split", "NMLL", "Tuning + fit, s"] in page.tables
     hints = {
         attrs["data-method"]: attrs["title"]
         for tag, attrs in page.tags

@@ -318,6 +318,16 @@ def test_modified_presets_state_their_changes(built):
         assert site[page].words.count("The preset with epochs 9 .") == 1
 
 
+def test_modified_presets_without_their_original_state_how_they_differ(built):
+    settings = {"a" * 8: '{"epochs": 120, "folds": 5}', "b" * 8: '{"epochs": 9, "folds": 5}'}
+    site = built(
+        *({"preset": "paper-modified", "protocol_hash": digest, "protocol": protocol, "nmll": 1.0}
+          for digest, protocol in settings.items())
+    )  # fmt: skip
+    for label in ("paper-modified@aaaaaaaa ( epochs 120 )", "paper-modified@bbbbbbbb ( epochs 9 )"):
+        assert label in site["index.html"].words
+
+
 def test_quick_preset_is_listed_last(built):
     presets = {"quick": "b" * 8, "tuned": "a" * 8}
     site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))

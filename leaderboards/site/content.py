@@ -18,7 +18,7 @@ from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.data.times import seconds_as_run
-from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
+from lockstep_bench.leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
@@ -30,6 +30,7 @@ from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
+from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
 from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card
@@ -198,16 +199,27 @@ class Site:
         """
         key = suite, preset, name
         if key not in self._rankings:
-            runs = self.runs(suite, preset)
-            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
+            self._rankings[key] = self._ranked(self.runs(suite, preset), name)
         return self._rankings[key]
 
-    def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
-        """Return the rankings on one board by each of the given metrics that has a direction."""
+    def _rankings_on(self, key: Key, names: Iterable[str]) -> Mapping[str, Ranking | None]:
+        """Return the rankings on one board by each of the given metrics that has a direction, computed when read.
+
+        A ranking is None if no method that is ranked has the metric. By metrics of main tables, all data sets are
+        ranked at once, because the pages of suites show them. By others, this data set is ranked alone, because no
+        other page shows them.
+        """
         suite, dataset, preset = key
-        directed = [name for name in names if metric(name).goal is not None]
-        by_metric = {name: self.rankings(suite, preset, name).get(dataset) for name in directed}
-        return {name: ranking for name, ranking in by_metric.items() if ranking is not None}
+
+        def ranking(name: str) -> Ranking | None:
+            if name in HEADLINE:
+                return self.rankings(suite, preset, name).get(dataset)
+            return self._ranked(self.runs(suite, preset).chosen(datasets=[dataset]), name).get(dataset)
+
+        return OnDemand([name for name in names if metric(name).goal is not None], ranking)
+
+    def _ranked(self, runs: Runs, name: str) -> dict[str, Ranking]:
+        return rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
 
     @cached_property
     def summary_of(self) -> Parts:

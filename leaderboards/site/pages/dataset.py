@@ -139,7 +139,8 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
         shared: variables that the templates of all pages get.
     """
     boards = {key: made for key, made in site.boards.items() if key[1] == dataset}
-    longer, cells = site.results.longer, site.cells[site.cells["dataset"] == dataset]
+    longer = site.results.longer
+    cells = site.cells.loc[site.cells["dataset"] == dataset, ["folder", "suite", "dataset"]]
     if any_of("bands", cells):
         return ""  # the figure also has the training points
     beside = [

@@ -52,12 +52,14 @@ class Grid(NamedTuple):
     @property
     def elsewhere(self) -> list[str]:
         """Methods of the second table, which has no ranks: those that were not run on all compared splits."""
-        return [name for name in self.methods if name not in self.compared]
+        compared = set(self.compared)
+        return [name for name in self.methods if name not in compared]
 
     @property
     def datasets_elsewhere(self) -> list[str]:
         """Data sets of the second table: those on which any of its methods was run."""
-        return [name for name in self.datasets if any(name in self.rows[method] for method in self.elsewhere)]
+        elsewhere = self.elsewhere
+        return [name for name in self.datasets if any(name in self.rows[method] for method in elsewhere)]
 
     @property
     def fewer(self) -> bool:

@@ -113,7 +113,8 @@ def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered)
 
 def context(site: Site, suite: str) -> dict[str, Any]:
     """Return the variables of the template `suite.html`."""
-    cells = site.cells[site.cells["suite"] == suite]
+    columns = ["suite", "preset", "dataset", "method", "status", "seed", "protocol"]
+    cells = site.cells.loc[site.cells["suite"] == suite, columns]
     run_of = {run.preset: run for run in runs(cells)}
     boards = {preset: boards_of(site, suite, preset) for preset in site.presets(suite)}
     sections = []

@@ -135,18 +135,26 @@ def read(text: str) -> tuple[Dispute, ...]:
     return tuple(_dispute(table) for table in tomllib.loads(text)["dispute"])
 
 
+def columns(disputes: Sequence[Dispute]) -> list[str]:
+    """Return the columns of result rows that `settle` reads."""
+    metrics = (reading.metric for dispute in disputes for reading in dispute.readings)
+    return list(dict.fromkeys((*NAMED, "preset", "protocol_hash", "status", "n_test", *metrics)))
+
+
 def settle(disputes: Sequence[Dispute], cells: pd.DataFrame) -> list[Settled]:
     """Return the disputes with their verdicts, without those of which a reading has no row.
 
     Args:
         disputes: the disputes.
-        cells: result rows, columns of `shared.schema.CELLS`.
+        cells: result rows, columns of `shared.schema.CELLS`; `columns` has those that are needed.
     """
     settled = []
     places = cells.groupby(NAMED, observed=True).indices if len(cells) else {}
     for dispute in disputes:
         named = {reading: tuple(getattr(reading, name) for name in NAMED) for reading in dispute.readings}
-        values = tuple(value_of(reading, cells.iloc[places.get(names, [])]) for reading, names in named.items())
+        if not all(names in places for names in named.values()):
+            continue
+        values = tuple(value_of(reading, cells.iloc[places[names]]) for reading, names in named.items())
         if all(value.n for value in values):
             verdict, chosen = verdict_on(dispute.printed.estimate, values)
             settled.append(Settled(dispute, values, verdict, dispute.readings[chosen].label if chosen else ""))

@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.audits import Audited, audited_sets
 from lockstep_bench.leaderboards.data.frames import listed
@@ -18,18 +19,20 @@ from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.data.times import seconds_as_run
-from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
+from lockstep_bench.leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
+from lockstep_bench.leaderboards.site.summaries import summaries, summaries_again
 from lockstep_bench.leaderboards.stats import Ranking
 from lockstep_bench.leaderboards.stats.equal_seconds import BudgetSeries, series_of
 from lockstep_bench.leaderboards.stats.factors import Design, designs
 from lockstep_bench.leaderboards.stats.rank_correlation import FEWEST_METHODS
 from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
 from lockstep_bench.leaderboards.stats.runs import Runs
-from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
+from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
+from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
 from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card
@@ -97,21 +100,23 @@ class Site:
     Attributes:
         results: results as they were read, without those of replications.
         cells: result rows, one per cell, with labelled presets (`summary.with_labelled_presets`).
-        splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
+        kept_summaries: `summaries.Summaries.kept`.
         replications: comparison of every table and figure of `shared.papers` with its results.
         replicated: results of replications only.
         published: published numbers.
         sources: numbered sources of published numbers; boards add to the list when they are made.
     """
 
-    def __init__(self, results: Leaderboard):
+    def __init__(self, results: Leaderboard, known: pa.Table | None = None):
         self.published = read_published()
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
         self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
-        self.splits = per_split(self.cells)
-        self.summary = summarise(self.cells, self.splits).astype({"metric": "category"})
+        of_sets = None if known is None else self.row_digests["dataset"]
+        made = summaries(self.cells) if of_sets is None else summaries_again(self.cells, of_sets, known)
+        self.summary = made.table.astype({"metric": "category"})
+        self.kept_summaries, self._splits_of = made.kept, Parts(made.splits)
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
@@ -180,10 +185,9 @@ class Site:
             by_protocol.setdefault(training[:5], []).append(training)
         return by_protocol
 
-    @cached_property
-    def splits_of(self) -> Parts:
-        """Rows of `splits` by board; boards without a finished cell are missing."""
-        return Parts(self.splits)
+    def splits_on(self, key: Key) -> pd.DataFrame:
+        """Return the values of a board by split (`summary.per_split`); no rows if no cell has finished."""
+        return self._splits_of[key] if key in self._splits_of else per_split(self.cells_of[key])
 
     def runs(self, suite: str, preset: str) -> Runs:
         """Return the runs of one suite and preset, made at the first call."""
@@ -198,16 +202,27 @@ class Site:
         """
         key = suite, preset, name
         if key not in self._rankings:
-            runs = self.runs(suite, preset)
-            self._rankings[key] = rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
+            self._rankings[key] = self._ranked(self.runs(suite, preset), name)
         return self._rankings[key]
 
-    def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
-        """Return the rankings on one board by each of the given metrics that has a direction."""
+    def _rankings_on(self, key: Key, names: Iterable[str]) -> Mapping[str, Ranking | None]:
+        """Return the rankings on one board by each of the given metrics that has a direction, computed when read.
+
+        A ranking is None if no method that is ranked has the metric. By metrics of main tables, all data sets are
+        ranked at once, because the pages of suites show them. By others, this data set is ranked alone, because no
+        other page shows them.
+        """
         suite, dataset, preset = key
-        directed = [name for name in names if metric(name).goal is not None]
-        by_metric = {name: self.rankings(suite, preset, name).get(dataset) for name in directed}
-        return {name: ranking for name, ranking in by_metric.items() if ranking is not None}
+
+        def ranking(name: str) -> Ranking | None:
+            if name in HEADLINE:
+                return self.rankings(suite, preset, name).get(dataset)
+            return self._ranked(self.runs(suite, preset).chosen(datasets=[dataset]), name).get(dataset)
+
+        return OnDemand([name for name in names if metric(name).goal is not None], ranking)
+
+    def _ranked(self, runs: Runs, name: str) -> dict[str, Ranking]:
+        return rank_runs_on_datasets(runs, name, families=False, power=name in LEADS, odds=False)
 
     @cached_property
     def summary_of(self) -> Parts:
@@ -255,11 +270,10 @@ class Site:
     @cached_property
     def coverage(self) -> dict[tuple[str, str, str], pd.Series]:
         """Mean coverage of 90 % intervals per data set, by suite, preset and method."""
-        coverage = self.splits[self.splits["metric"] == "coverage_90"]
-        means = coverage.groupby(["suite", "preset", "method", "dataset"])["value"].mean()
+        known = self.summary[(self.summary["metric"] == "coverage_90") & (self.summary["n"] > 0)]
         return {
-            (str(suite), str(preset), str(method)): part.droplevel([0, 1, 2])
-            for (suite, preset, method), part in means.groupby(["suite", "preset", "method"])
+            (str(suite), str(preset), str(method)): part.set_index("dataset")["mean"]
+            for (suite, preset, method), part in known.groupby(["suite", "preset", "method"])
         }
 
     @cached_property

@@ -1,11 +1,12 @@
-"""Rows of rankings and digests of pages that a build keeps for the next one of the same site, in the user's cache.
+"""Rankings, summaries and digests of pages that a build keeps for the next one of the same site, in the user's cache.
 
-- The rows of all rankings, by the digest of the results that they are computed from (`stats.remembered`).
+- The rows of rankings, by the digest of the results that they are computed from (`stats.remembered`).
+- The summary of each data set, by the digest of its rows (`site.summaries`).
 - For each data set and each method, the digest of everything that its pages are made of, and the SHA-256 of these
   pages. A page that still has these bytes stays as it is.
 
-Both count only for the code and libraries that made them. A folder that somebody handed over cannot bring its own,
-damaged files are ignored, and both files may be deleted at any time. The environment variable BENCH_ROWS_CACHE names
+They count only for the code and libraries that made them. A folder that somebody handed over cannot bring its own,
+damaged files are ignored, and all files may be deleted at any time. The environment variable BENCH_ROWS_CACHE names
 another folder.
 """
 
@@ -20,24 +21,27 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.stats.summary import Moments
 from lockstep_bench.shared.rows.atomic import write_atomically
-from lockstep_bench.shared.rows.encoded import values
+from lockstep_bench.shared.rows.encoded import distinct, encoded, values
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
 from lockstep_bench.shared.rows.rows_cache import SETTLED, cache_folder
 
-TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-ROWS = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in ("code", "key")),
-        *(pa.field(name, TYPES[kind]) for name, kind in Ranked.__annotations__.items()),
-    ]
+CODE, KEY = "code", "key"  # columns with digests, before those of a ranking or summary
+TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+ROWS, SUMMARIES = (
+    pa.schema([(CODE, pa.string()), (KEY, pa.string()), *((name, TYPES[kind]) for name, kind in kinds.items())])
+    for kinds in (Ranked.__annotations__, Moments.__annotations__)
 )
+TEXTS = {field.name for schema in (ROWS, SUMMARIES) for field in schema if field.type == pa.string()}
+STORED = {"compression": "zstd", "use_dictionary": sorted(TEXTS)}  # a dictionary of numbers takes most of the time
 PACKAGES = ("leaderboards", "methods", "datasets", "shared")  # of this project, whose code the pages depend on
 SUFFIXES = {".py", ".html", ".css", ".js", ".csv", ".tsv", ".toml"}
-MOST_FILES = 40  # two for each site, of which those written last are kept
+MOST_FILES = 60  # three for each site, of which those written last are kept
 LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "jinja2", "markupsafe")
 
 
@@ -48,15 +52,20 @@ class Kept:
         html: the folder of the site.
 
     Attributes:
+        code: digest of the code that makes the pages (`code_digest`).
         rows: rows of rankings, by the digest of the results that they are computed from.
+        summaries: summaries of data sets (`site.summaries.Summaries.kept`).
     """
 
     def __init__(self, html: Path) -> None:
         self._html = html
         site = hashlib.sha256(os.fsencode(html.resolve())).hexdigest()[:16]
-        self._of_rows, self._of_pages = (cache_folder() / f"pages-{site}.{kind}" for kind in ("parquet", "json"))
-        self._code = code_digest()
+        self._of_rows, self._of_summaries, self._of_pages = (
+            cache_folder() / f"pages-{site}.{kind}" for kind in ("parquet", "summaries.parquet", "json")
+        )
+        self.code = code_digest()
         self.rows = self._stored_rows()
+        self.summaries = self._stored(self._of_summaries, SUMMARIES)
         self._pages = self._stored_pages()
         self._new: dict[str, dict[str, str]] = {}
 
@@ -72,38 +81,44 @@ class Kept:
         """Note that `pages`, texts by name, were made from content with the digest `key`."""
         self._new[key] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in pages.items()}
 
-    def write(self, rows: Mapping[str, Sequence[Ranked]]) -> None:
-        """Store the pages and rows that this build used, and remove what was kept longest ago. Ignore failures."""
+    def write(self, rows: Mapping[str, Sequence[Ranked]], summaries: pa.Table) -> None:
+        """Store the pages, rows and summaries of this build, and remove what was kept longest ago. Ignore failures."""
         with suppress(OSError):
+            if set(distinct(summaries[KEY])) != set(distinct(self.summaries[KEY])):
+                code = pa.DictionaryArray.from_arrays(np.zeros(len(summaries), np.int32), pa.array([self.code]))
+                write_atomically(sealed(summaries.add_column(0, CODE, code), **STORED), self._of_summaries)
             if self._new != self._pages:
-                write_atomically(json.dumps({"code": self._code, "pages": self._new}).encode(), self._of_pages)
+                write_atomically(json.dumps({"code": self.code, "pages": self._new}).encode(), self._of_pages)
             if rows.keys() != self.rows.keys():
-                write_atomically(sealed(self._table(rows), compression="zstd"), self._of_rows)
+                write_atomically(sealed(self._table(rows), **STORED), self._of_rows)
             oldest_first = sorted(cache_folder().glob("pages-*"), key=lambda path: path.stat().st_mtime)
             for path in oldest_first[:-MOST_FILES]:
                 path.unlink(missing_ok=True)
 
     def _table(self, rows: Mapping[str, Sequence[Ranked]]) -> pa.Table:
-        lines = [(self._code, key, *row) for key, of_key in rows.items() for row in of_key]
+        lines = [(self.code, key, *row) for key, of_key in rows.items() for row in of_key]
         columns = zip(*lines, strict=True) if lines else [()] * len(ROWS)
         return pa.table(
             [pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS
         )
 
+    def _stored(self, path: Path, schema: pa.Schema) -> pa.Table:
+        """Return the encoded rows of a file without the code; none if other code wrote them or they cannot be read."""
+        with suppress(OSError, Damaged):
+            stored = unsealed(path.read_bytes(), schema)
+            if stored.column_names == schema.names and stored[CODE].unique().to_pylist() == [self.code]:
+                return encoded(stored.drop(CODE))
+        return encoded(schema.empty_table().drop(CODE))
+
     def _stored_rows(self) -> dict[str, list[Ranked]]:
-        try:
-            code, key, *columns = (values(column) for column in unsealed(self._of_rows.read_bytes(), ROWS).columns)
-        except (OSError, Damaged, ValueError):
-            return {}
-        if len(columns) != len(Ranked._fields) or set(code) != {self._code}:
-            return {}
+        key, *columns = map(values, self._stored(self._of_rows, ROWS).columns)
         lines = zip(key, map(Ranked._make, zip(*columns, strict=True)), strict=True)
         return {name: [row for _, row in of_key] for name, of_key in groupby(lines, lambda line: line[0])}
 
     def _stored_pages(self) -> dict[str, dict[str, str]]:
         try:
             stored = json.loads(self._of_pages.read_bytes())
-            return dict(stored["pages"]) if stored["code"] == self._code else {}
+            return dict(stored["pages"]) if stored["code"] == self.code else {}
         except (OSError, ValueError, LookupError, TypeError):
             return {}
 

@@ -147,8 +147,10 @@ class Comparable(NamedTuple):
     @property
     def tested(self) -> np.ndarray:
         """Booleans (M, M): which pairs of methods are tested, namely those with at least one method in `placed`."""
-        placed = np.isin(self.methods, self.placed)
-        return placed[:, None] | placed
+        among = set(self.placed)
+        placed = np.array([method in among for method in self.methods], bool)
+        tested: np.ndarray = placed[:, None] | placed
+        return tested
 
     def digest(self) -> str:
         """Return a digest of the attributes without the notes, and of the families of the methods."""

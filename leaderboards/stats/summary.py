@@ -123,8 +123,13 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
     said = remarks(cells, splits, moments.index)
     keys = table[[*GROUP, "metric"]].itertuples(index=False, name=None)
     table["remark"] = [said.get(key, "") for key in keys]
-    order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
-    return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
+    return in_order(table)
+
+
+def in_order(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a summary by suite, data set, method, preset, and metrics in the order of pages."""
+    order = summary["metric"].map({name: place for place, name in enumerate(MEASURED)})
+    return summary.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 
 
 def _numbered(splits: pd.DataFrame) -> pd.Series:

@@ -34,11 +34,16 @@ def win_rates(table: Paired) -> Wins:
     """
     values, tried = table.observed.to_numpy(float), table.tried.to_numpy(bool)
     names = table.observed.index.get_level_values("dataset")
-    here = [names == dataset for dataset in table.datasets]
-    by_dataset = [_rates(values[rows], tried[rows], table.goal) for rows in here]
     shape = (len(table.methods), len(table.methods))
-    stacked = np.stack(by_dataset) if by_dataset else np.empty((0, *shape))
-    counts, rates = (~np.isnan(stacked)).sum(axis=0), mean_of_known(stacked)
+    sums, counts = np.zeros(shape), np.zeros(shape, int)
+    for dataset in table.datasets:
+        rows = names == dataset
+        of_dataset = _rates(values[rows], tried[rows], table.goal)
+        known = ~np.isnan(of_dataset)
+        sums[known] += of_dataset[known]
+        counts += known
+    with np.errstate(invalid="ignore"):
+        rates = sums / counts
     np.fill_diagonal(rates, np.nan)
     return Wins(
         pd.DataFrame(rates, table.methods, table.methods),
@@ -49,12 +54,14 @@ def win_rates(table: Paired) -> Wins:
 
 def _rates(values: np.ndarray, tried: np.ndarray, goal: str | float) -> np.ndarray:
     """Return the win rates (M, M) on one data set, from values and whether they were tried (S, M)."""
-    losses = np.where(np.isnan(values), np.inf, badness(values, goal))
-    failed = np.isnan(values)
-    lower = losses[:, :, None] < losses[:, None, :]
-    equal = losses[:, :, None] == losses[:, None, :]
-    measured_wins = equal & ~failed[:, :, None] & failed[:, None, :]  # an infinite value still beats none
-    measured_loses = equal & failed[:, :, None] & ~failed[:, None, :]
-    scores = np.where(measured_wins, 1.0, np.where(measured_loses, 0.0, lower + 0.5 * equal))
-    scores[~(tried[:, :, None] & tried[:, None, :])] = np.nan
-    return mean_of_known(scores)
+    places = np.unique(badness(values, goal), return_inverse=True)[1].reshape(values.shape).astype(np.int32)
+    places[np.isnan(values)] = values.size  # the last: an infinite value still beats none
+    shape = (values.shape[1], values.shape[1])
+    wins, shared = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    for place, run in zip(places, tried, strict=True):  # one split at a time, whose arrays stay in the cache
+        both = run[:, None] & run
+        wins += (place[:, None] < place) & both
+        shared += both
+    with np.errstate(invalid="ignore"):
+        rates: np.ndarray = (wins + 0.5 * (shared - wins - wins.T)) / shared
+        return rates

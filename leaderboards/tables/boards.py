@@ -1,6 +1,7 @@
 """The table of a data set's page: the results of all methods under one preset, with published numbers below them."""
 
 from collections.abc import Mapping
+from functools import partial
 from math import isfinite, isnan, nan
 from statistics import median
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from lockstep_bench.leaderboards.metrics import (
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.stats.summary import Moments
+from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.tables.ranking_numbers import detectable, difference, interval, rounded
 from lockstep_bench.leaderboards.wording.formats import (
     as_printed,
@@ -77,7 +79,7 @@ class BoardRow(NamedTuple):
     measured_too: bool  # of published rows: the method has a measured row on this board
     n: int
     n_failed: int
-    cells: dict[str, BoardCell]  # by metric
+    cells: Mapping[str, BoardCell]  # by metric
 
 
 class Unmatched(NamedTuple):
@@ -162,12 +164,15 @@ class Sources:
         return self.entries.index(entry) + 1
 
 
-def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.DataFrame, sources: Sources) -> Board:
+def board(
+    summary: pd.DataFrame, rankings: Mapping[str, Ranking | None], published: pd.DataFrame, sources: Sources
+) -> Board:
     """Return the table of a data set's page, for one suite, data set and preset.
 
     Args:
         summary: rows of `stats.summary.summarise` for this suite, data set and preset.
-        rankings: ranking of all methods on this data set, by each metric.
+        rankings: ranking of all methods on this data set, by metric. Those of `others` are used only where their cells
+            are read.
         published: rows of `data.published.read_published` on this data set.
         sources: list that cited sources are added to.
     """
@@ -229,40 +234,49 @@ def _fewer(measured: dict[str, BoardRow], ranking: Ranking | None) -> set[str]:
     return unranked | {row.method for row in ranking.fewer}
 
 
-def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[BoardRow]:
-    places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.all_rows}
+def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking | None]) -> list[BoardRow]:
     of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
         of_method.setdefault(method, {})[name] = values
-    rows, names = [], list(map(str, summary["metric"].unique()))
+    names, rows = dict.fromkeys(map(str, summary["metric"].unique())), []
+    places = OnDemand(names, lambda name: _places(rankings.get(name)))
     for method, by_metric in of_method.items():
-        cells = {name: _cell(v, places.get((method, name)), rankings.get(name)) for name, v in by_metric.items()}
-        cells |= {name: BoardCell(hint=missing(name)) for name in names if name not in cells}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
-        rows.append(BoardRow(method, False, False, n, n_failed, _with_intervals(cells)))
+        cells = OnDemand(names, partial(_cell_of, method, by_metric, places, rankings))
+        rows.append(BoardRow(method, False, False, n, n_failed, cells))
     return rows
 
 
-def _with_intervals(cells: dict[str, BoardCell]) -> dict[str, BoardCell]:
-    """Return the cells by metric, with ends of `INTERVALS`, expectations of `NULLS` and `PARTS` in the tooltips."""
-    with_ends = {}
-    for name, parts in PARTS.items():
-        values = [f"{metric(part).title} {cells[part].value}" for part in parts if part in cells and cells[part].value]
-        if name in cells and cells[name].value:
-            with_ends[name] = cells[name]._replace(hint=f"{cells[name].hint}; {', '.join(values)}")
-    for name, ends in INTERVALS.items():
-        low, high = (cells.get(end, BoardCell()).value for end in ends)
-        if name in cells and low and high:
-            hint = f"{cells[name].hint}; 95 % bootstrap interval of a split, on average {low} to {high}"
-            with_ends[name] = cells[name]._replace(hint=hint)
-    for name, (mean, quantile) in NULLS.items():
-        expected, most = (cells.get(null, BoardCell()).value for null in (mean, quantile))
-        if name in cells and expected and most:
-            hint = f"{with_ends.get(name, cells[name]).hint}; a calibrated model would have {expected} on average"
-            with_ends[name] = cells[name]._replace(
-                hint=f"{hint}, and up to {most} on a split with a probability of 95 %"
-            )
-    return cells | with_ends
+def _places(ranking: Ranking | None) -> dict[str, Ranked]:
+    return {row.method: row for row in ranking.all_rows} if ranking else {}
+
+
+def _cell_of(
+    method: str,
+    by_metric: Mapping[str, Moments],
+    places: Mapping[str, Mapping[str, Ranked]],
+    rankings: Mapping[str, Ranking | None],
+    name: str,
+) -> BoardCell:
+    """Return a method's cell of one metric, with `PARTS`, ends of `INTERVALS` and `NULLS` in the tooltip."""
+    if name not in by_metric:
+        return BoardCell(hint=missing(name))
+    cell = _cell(by_metric[name], places[name].get(method), rankings.get(name))
+    hint = cell.hint
+
+    def printed(part: str) -> str:
+        return _cell(by_metric[part], None, None).value if part in by_metric else ""
+
+    if name in PARTS and cell.value:
+        hint += "; " + ", ".join(f"{metric(part).title} {value}" for part in PARTS[name] if (value := printed(part)))
+    low, high = map(printed, INTERVALS.get(name, ("", "")))
+    if low and high:
+        hint += f"; 95 % bootstrap interval of a split, on average {low} to {high}"
+    expected, most = map(printed, NULLS.get(name, ("", "")))
+    if expected and most:
+        hint += f"; a calibrated model would have {expected} on average, and up to {most} on a split with a"
+        hint += " probability of 95 %"
+    return cell._replace(hint=hint)
 
 
 def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:

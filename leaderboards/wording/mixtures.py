@@ -139,6 +139,8 @@ def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
     known = {space: _without_unit(space) for space in cells["search_space"].dropna().unique()}
+    if len(set(known.values())) < 2:
+        return []
     comparable = cells.assign(search_space=cells["search_space"].map(known))
     spaces = comparable.groupby([*BOARD, "method"])["search_space"].nunique()
     mixed = spaces.index[spaces > 1]

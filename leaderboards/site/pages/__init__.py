@@ -14,14 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lockstep_bench.leaderboards.data.own import own_tables
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site import addresses, markup
+from lockstep_bench.leaderboards.site.compiled import Compiled
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.kept import Kept
 from lockstep_bench.leaderboards.site.pages import (
@@ -46,24 +46,8 @@ from lockstep_bench.leaderboards.wording.formats import counted, prose, unbroken
 from lockstep_bench.methods import BASELINE, UNRANKED
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+COMPILED = Compiled()
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
-
-
-class _Compiled(BytecodeCache):
-    """Cache of compiled templates for later builds in the same process."""
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if code := self._code.get(bucket.key):
-            bucket.bytecode_from_string(code)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._code[bucket.key] = bucket.bytecode_to_string()
-
-
-COMPILED = _Compiled()
 
 
 def write_site(
@@ -94,12 +78,15 @@ def write_site(
     html.mkdir(parents=True, exist_ok=True)
     _require_no_folder(html / addresses.INDEX)  # before the work
     written, unchanged = [], []
+    if kept:
+        COMPILED.read(kept.code)
     with (
         TemporaryDirectory(prefix=".", suffix=".tmp", dir=html) as fresh,
         own_tables(results.folders),
         remembering(kept.rows if kept else {}) as rows,
     ):
-        for name, text in _pages(Site(results), downloads, running, kept):
+        site = Site(results, kept.summaries if kept else None)
+        for name, text in _pages(site, downloads, running, kept):
             _require_no_folder(html / name)
             if text is None:
                 unchanged.append(name)
@@ -112,7 +99,8 @@ def write_site(
         if path.name not in {*written, *unchanged} and _is_page(path):
             path.unlink()
     if kept:
-        kept.write(rows)
+        kept.write(rows, site.kept_summaries)
+        COMPILED.write(kept.code)
     return html / addresses.INDEX
 
 

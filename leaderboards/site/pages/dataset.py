@@ -122,7 +122,7 @@ def section(site: Site, key: Key, made: Board) -> DatasetSection:
         preset,
         site.changes(suite, preset),
         made,
-        dots(site, key, made) if key in site.splits_of else {},
+        dots(site, key, made),
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
@@ -139,7 +139,8 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
         shared: variables that the templates of all pages get.
     """
     boards = {key: made for key, made in site.boards.items() if key[1] == dataset}
-    longer, cells = site.results.longer, site.cells[site.cells["dataset"] == dataset]
+    longer = site.results.longer
+    cells = site.cells.loc[site.cells["dataset"] == dataset, ["folder", "suite", "dataset"]]
     if any_of("bands", cells):
         return ""  # the figure also has the training points
     beside = [
@@ -236,9 +237,15 @@ def mixtures_of(site: Site, key: Key) -> list[str]:
 
 
 def dots(site: Site, key: Key, made: Board) -> dict[str, Plot]:
-    """Return a dot plot for each metric, the leading metric first; only the leading metric's shows single splits."""
+    """Return a dot plot for each metric, the leading metric first; only the leading metric's shows single splits.
+
+    There is none if no cell has finished.
+    """
     directed = [name for name, shown in made.headline.items() if name != made.lead and shown.goal in AXES]
-    rows = site.summary_of[key], site.splits_of[key], site.published_of(key)
+    splits = site.splits_on(key)
+    if splits.empty:
+        return {}
+    rows = site.summary_of[key], splits, site.published_of(key)
     return {name: _dots(*rows, made, name) for name in (made.lead, *directed)}
 
 

@@ -69,7 +69,8 @@ def context(site: Site) -> dict[str, Any]:
 
 def suite_card(site: Site, suite: str) -> SuiteCard:
     """Return the summary of one suite."""
-    cells = site.cells[site.cells["suite"] == suite]
+    columns = ["suite", "preset", "dataset", "method", "status", "seed", "protocol"]
+    cells = site.cells.loc[site.cells["suite"] == suite, columns]
     words = {run.preset: run.cells for run in run_facts.runs(cells)}
     presets = []
     for preset in site.presets(suite):

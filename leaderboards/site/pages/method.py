@@ -104,8 +104,13 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
             others = len(found.by_method), len(found.families.rows), found.tested, found.reference
             compared = [(name in found.table.methods, digests.get(name)) for name in (method, found.reference)]
             of_metrics.append((shown, places, others, compared))
-        rows = json.dumps(site.measured_of[suite, preset, method])
         headline = sorted({name for made in boards for name in made.headline})
+        rows = json.dumps(
+            [
+                (dataset, row.n, row.n_failed, [(name, row.cells[name]) for name in headline if name in row.cells])
+                for dataset, row in site.measured_of[suite, preset, method]
+            ]
+        )
         parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))
     return digest_of(shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], parts)
 
@@ -129,7 +134,7 @@ def section(
     boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
     rows = site.measured_of[suite, preset, method]
     headline = {name for made in boards for name in made.headline}
-    having = {name for _, row in rows for name, cell in row.cells.items() if cell.value and name in headline}
+    having = {name for name in headline if any(name in row.cells and row.cells[name].value for _, row in rows)}
     columns = [name for name in HEADLINE_OF_MEDIANS if name in having]
     cells = {dataset: rows_of[suite, dataset, preset] for dataset, _ in rows}
     lead = leading(boards)

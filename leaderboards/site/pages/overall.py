@@ -122,11 +122,11 @@ def _everywhere(standings: Standings) -> dict[str, Ranked]:
 
 
 def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot | str:
-    covered = site.splits[(site.splits["suite"] == suite) & (site.splits["preset"] == preset)]
-    covered = covered[covered["metric"].isin(list(COVERAGE.values()))]
+    covered = site.summary[(site.summary["suite"] == suite) & (site.summary["preset"] == preset)]
+    covered = covered[covered["metric"].isin(list(COVERAGE.values())) & (covered["n"] > 0)]
     if covered.empty:
         return ""  # no regression
-    by_dataset = covered.groupby(["method", "metric", "dataset"])["value"].mean()
+    by_dataset = covered.set_index(["method", "metric", "dataset"])["mean"].sort_index()
     shares = by_dataset.groupby(["method", "metric"]).mean().unstack("metric")  # noqa: PD010 - the index is unique
     shares = shares.reindex([name for name in standings.by_method if name in shares.index])
     if shares.empty:

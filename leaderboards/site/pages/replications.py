@@ -22,7 +22,7 @@ from lockstep_bench.leaderboards.replications.claims import (
     tally_of,
 )
 from lockstep_bench.leaderboards.replications.comparison import Compared, Replication
-from lockstep_bench.leaderboards.replications.ledger import disputes, settle
+from lockstep_bench.leaderboards.replications.ledger import columns, disputes, settle
 from lockstep_bench.leaderboards.replications.ledger_text import ledger_line
 from lockstep_bench.leaderboards.replications.lines import (
     Line,
@@ -151,7 +151,8 @@ def context(site: Site) -> dict[str, Any]:
     papers: dict[str, list[ReplicationSection]] = {}
     for made in site.replications:
         papers.setdefault(made.entry.paper, []).append(section(made, rows.get(made.entry.name)))
-    every = pd.concat([site.results.cells, replicated.cells])  # a disputed number may be of either
+    parts = (part.cells[columns(disputes())] for part in (site.results, replicated))
+    every = pd.concat(parts)  # a disputed number may be of either
     return {
         "papers": papers,
         "ledger": [ledger_line(one) for one in settle(disputes(), every)],

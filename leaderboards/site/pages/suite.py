@@ -52,12 +52,14 @@ class Grid(NamedTuple):
     @property
     def elsewhere(self) -> list[str]:
         """Methods of the second table, which has no ranks: those that were not run on all compared splits."""
-        return [name for name in self.methods if name not in self.compared]
+        compared = set(self.compared)
+        return [name for name in self.methods if name not in compared]
 
     @property
     def datasets_elsewhere(self) -> list[str]:
         """Data sets of the second table: those on which any of its methods was run."""
-        return [name for name in self.datasets if any(name in self.rows[method] for method in self.elsewhere)]
+        elsewhere = self.elsewhere
+        return [name for name in self.datasets if any(name in self.rows[method] for method in elsewhere)]
 
     @property
     def fewer(self) -> bool:
@@ -111,7 +113,8 @@ def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered)
 
 def context(site: Site, suite: str) -> dict[str, Any]:
     """Return the variables of the template `suite.html`."""
-    cells = site.cells[site.cells["suite"] == suite]
+    columns = ["suite", "preset", "dataset", "method", "status", "seed", "protocol"]
+    cells = site.cells.loc[site.cells["suite"] == suite, columns]
     run_of = {run.preset: run for run in runs(cells)}
     boards = {preset: boards_of(site, suite, preset) for preset in site.presets(suite)}
     sections = []

@@ -66,7 +66,7 @@ def _rank(standings: Standings) -> VerdictColumn:
 
 def _accuracy(site: Site, suite: str, preset: str) -> VerdictColumn | None:
     """Return the column of RMSE or accuracy against the reference; None without one."""
-    measured = set(_of(site.splits, suite, preset)["metric"].unique())
+    measured = set(_of(site.summary[site.summary["n"] > 0], suite, preset)["metric"].unique())
     name = next((name for name in ACCURACY if name in measured), None)
     if name is None:
         return None
@@ -108,8 +108,9 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Verd
     }
     if not errors:
         return None
-    cells = without_flagged(_of(site.cells, suite, preset))
-    by_chance = np.mean([_by_chance(cells[cells["dataset"] == name]) for name in names])
+    cells = _of(site.cells, suite, preset, "dataset", "split", "n_train", "n_test")
+    cells = without_flagged(cells[cells["dataset"].isin(names)])
+    by_chance = np.mean([_by_chance(part) for _, part in cells.groupby("dataset")])
     meaning = (
         "How far the share of test points inside 90 % intervals, mean over splits, is from 90 %, in percentage points, "
         f"mean over {counted(len(names), 'data set')}; in brackets the mean with its sign, below 0 for intervals that "
@@ -170,7 +171,7 @@ def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Verdi
     times = rows.pivot_table("mean", "method", "dataset").dropna()
     if times.empty:
         return None
-    cells = _of(site.cells, suite, preset)
+    cells = _of(site.cells, suite, preset, SECONDS, "host")
     n_hosts = cells.loc[cells[SECONDS].notna(), "host"].nunique()
     meaning = (
         "Seconds of tuning and final fit of a split, with nothing else on the device; mean over "
@@ -183,11 +184,13 @@ def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Verdi
 
 
 def _failures(site: Site, suite: str, preset: str) -> VerdictColumn:
-    cells = without_flagged(_of(site.cells, suite, preset))
+    cells = without_flagged(_of(site.cells, suite, preset, "dataset", "split", "method", "status"))
     counts = (cells["status"] != "ok").groupby(cells["method"]).agg(["sum", "size"])
     texts = {str(name): f"{bad} of {n}" for name, bad, n in counts.itertuples(name=None)}
     return VerdictColumn("Failed", "Cells that failed or diverged.", texts)
 
 
-def _of(rows: pd.DataFrame, suite: str, preset: str) -> pd.DataFrame:
-    return rows[(rows["suite"] == suite) & (rows["preset"] == preset)]
+def _of(rows: pd.DataFrame, suite: str, preset: str, *columns: str) -> pd.DataFrame:
+    """Return the rows of a suite and preset, with the given columns or all."""
+    chosen = (rows["suite"] == suite) & (rows["preset"] == preset)
+    return rows.loc[chosen, list(columns)] if columns else rows[chosen]

@@ -8,6 +8,7 @@ protect readers of a few columns.
 
 import hashlib
 import re
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -70,13 +71,35 @@ def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
             only = [name for name in schema.names if name in present] if schema and has_digest else None
             # Threads for the columns of one row cost four times what they read.
             if only and len(content) > MANY_BYTES:  # column by column, which takes less memory
-                table = pa.table({name: file.read([name], use_threads=False)[name] for name in only})
+                nothing, arrow = _without_values(file.metadata), file.schema_arrow
+                kinds = {arrow.field(name).type for name in nothing.intersection(only)}
+                nulls = {kind: pa.nulls(file.metadata.num_rows, kind) for kind in kinds}  # which columns share
+                table = pa.table(
+                    {
+                        name: nulls[arrow.field(name).type]
+                        if name in nothing
+                        else file.read([name], use_threads=False)[name]
+                        for name in only
+                    }
+                )
             else:
                 table = file.read(only, use_threads=False)
         table.validate(full=True)
     except Exception as problem:  # damage raises whatever the damaged bytes lead to
         raise Damaged("it cannot be read as Parquet") from problem
     return table.replace_schema_metadata(None)
+
+
+def _without_values(metadata: pq.FileMetaData) -> set[str]:
+    """Return the columns whose statistics say that all values are null: most metrics do not apply to a given task."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    values: Counter[str] = Counter()
+    for group in groups:
+        for column in map(group.column, range(group.num_columns)):
+            statistics = column.statistics
+            known = statistics is not None and statistics.has_null_count
+            values[column.path_in_schema] += group.num_rows - statistics.null_count if known else group.num_rows
+    return {name for name, count in values.items() if not count}
 
 
 def _size_of(content: bytes) -> bytes:

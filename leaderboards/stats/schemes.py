@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 SPLIT = ["dataset", "split"]
+NOT_RANKED = "Splits not ranked: "  # how the sentence on flagged splits begins
 
 
 class Splits(NamedTuple):
@@ -68,4 +69,4 @@ def flagged_in_words(cells: pd.DataFrame) -> str:
     for reason, of_reason in left.groupby("reason"):
         sets = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in of_reason.groupby("dataset")["split"]]
         parts.append(f"{', '.join(sets)}, with {reason}")
-    return f"Splits not ranked: {'; '.join(parts)}."
+    return f"{NOT_RANKED}{'; '.join(parts)}."

@@ -24,6 +24,7 @@ from lockstep_bench.leaderboards.metrics import (
 )
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
 from lockstep_bench.leaderboards.stats.remarks import legend
+from lockstep_bench.leaderboards.stats.schemes import NOT_RANKED
 from lockstep_bench.leaderboards.stats.summary import Moments
 from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.tables.ranking_numbers import detectable, difference, interval, rounded
@@ -426,4 +427,6 @@ def _tests_in_words(ranking: Ranking | None) -> str:
         unit = " nats" if ranking.unit == "nats" else ""
         size = f"{rounded(median(sizes))}{unit}"
         tests += f" The median pair would be distinguished with 80 % power if it differed by {size}."
-    return " ".join(filter(None, [tests, *ranking.notes]))
+    # The facts about the data set name its own flagged splits; this note is on all sets of the suite.
+    notes = [note for note in ranking.notes if not note.startswith(NOT_RANKED)]
+    return " ".join(filter(None, [tests, *notes]))

@@ -92,12 +92,21 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
         "dataset": dataset,
         "facts": facts(dataset),
         "sections": sections,
+        "counterpart": counterpart(dataset, site.datasets),
+        "n_cells": int((site.cells["dataset"] == dataset).sum()),
         "answer": on_dataset(site, first.board, first.suite, first.preset, title) if first else "",
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
         "families": families_of(site, {cell.method for part in sections for cell in part.cells}),
         "sources": _cited(site, sections),
     }
+
+
+def counterpart(dataset: str, datasets: Sequence[str]) -> str:
+    """Return which of `datasets` has the same rows as a data set, in other splits; "" for none."""
+    return next(
+        (name for name in datasets if dataset == splits_of(name).rows_of or name == splits_of(dataset).rows_of), ""
+    )
 
 
 def _cited(site: Site, sections: Sequence[DatasetSection]) -> list[tuple[int, str, str, str]]:
@@ -155,6 +164,7 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
         shared,
         facts(dataset),
         splits_of(dataset),
+        counterpart(dataset, site.datasets),
         site.row_digests["dataset"][dataset],
         [
             (key, made.sentence, site.original(key[0], key[2]), site.changes(key[0], key[2]))

@@ -49,3 +49,8 @@ def test_perfect_classifier_has_zero_risk():
     plot = risk_coverage.of_classifiers({"a": classified([0, 0, 0, 0])})
     assert heights(plot.svg) == [0, 0, 0, 0]
     assert ">AURC 0<" in plot.svg
+
+
+def test_large_areas_are_printed_without_an_exponent():
+    plot = risk_coverage.of_regressions({"a": regressed([0.1] * 90)})
+    assert re.search(r">AURC \d{4}<", plot.svg)

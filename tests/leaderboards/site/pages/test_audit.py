@@ -40,5 +40,15 @@ def test_page_is_linked_and_flagged_sets_have_pages(pages):
     assert "Splits with copies of training rows" in pages["dataset-gp-wine.html"].words
 
 
+def test_page_of_a_flagged_set_says_why_it_has_no_table(pages):
+    said = (
+        "There is no table: all 4 cells that were run are on splits that are not ranked. The data audit compares them "
+        "with those of gp-wine-grouped , which has the same rows in other splits."
+    )
+    assert said in pages["dataset-gp-wine.html"].words
+    assert "What the tables show" not in str(pages["dataset-gp-wine.html"].tags)
+    assert "Splits not ranked" not in pages["dataset-gp-wine-grouped.html"].words
+
+
 def test_site_without_audited_sets_has_no_page(built):
     assert "data-audit.html" not in built({"suite": "images", "dataset": "mnist", "nmll": 0.1})

@@ -5,7 +5,7 @@ import numpy as np
 from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.stats.predictions import Predictions, moments, probabilities
-from lockstep_bench.leaderboards.wording.formats import decimals_for, number, visible
+from lockstep_bench.leaderboards.wording.formats import three_digits, visible
 from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc, coverage, generalised_risk
 
 SCALE = PanelScale((0, 1), (0, 2))  # coverage; risk relative to that of all points
@@ -39,7 +39,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
 
 def _plot(curves: dict[str, tuple[np.ndarray, np.ndarray]], risk: str, caption: str) -> Plot:
     """Return the figure of the uncertainty and the loss of each method's test points."""
-    areas = {method: tuple(_printed(area(*curve)) for area in (aurc, augrc)) for method, curve in curves.items()}
+    areas = {method: tuple(three_digits(area(*curve)) for area in (aurc, augrc)) for method, curve in curves.items()}
 
     def panel(method: str) -> list[str]:
         uncertainty, loss = curves[method]
@@ -58,10 +58,6 @@ def _plot(curves: dict[str, tuple[np.ndarray, np.ndarray]], risk: str, caption: 
         "AURC by method: " + ", ".join(f"{visible(method)} {area}" for method, (area, _) in areas.items()),
         caption,
     )
-
-
-def _printed(area: float) -> str:
-    return number(area, decimals_for(area))
 
 
 def _classified(predictions: Predictions) -> tuple[np.ndarray, np.ndarray]:

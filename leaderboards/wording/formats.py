@@ -12,6 +12,7 @@ from lockstep_bench.shared.texts import visible as visible
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CODE = re.compile("<code>[^<]*--[^<]*</code>")
 OPTION = re.compile(r"(?<![^\s>])--[a-z][\w-]*")
+LEAST_DIGITS = 1e-4  # smaller numbers alone are printed as powers of ten
 MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
@@ -48,12 +49,21 @@ def number(value: float, decimals: int) -> str:
     if not isfinite(value):
         return "–" if isnan(value) else "∞" if value > 0 else "−∞"
     if abs(value) >= MOST_DIGITS:
-        mantissa, exponent = f"{value:.2e}".split("e")
-        return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
+        return _with_power(value)
     text = f"{value:.{decimals}f}" if decimals >= 0 else f"{round(value, decimals):.0f}"
     if text[0] != "-":  # nearly always, and a site prints a million numbers
         return text
     return text[1:] if float(text) == 0 else f"−{text[1:]}"
+
+
+def _with_power(value: float) -> str:
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
+
+
+def three_digits(value: float) -> str:
+    """Return a number of any size with three significant digits, as a power of ten if it is very small or large."""
+    return _with_power(value) if 0 < abs(value) < LEAST_DIGITS else number(value, decimals_for(value))
 
 
 def not_nothing(value: float, decimals: int) -> str:

@@ -14,6 +14,7 @@ from lockstep_bench.leaderboards.wording.formats import (
     number,
     prose,
     shortened,
+    three_digits,
     unbroken_options,
 )
 from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ranges
@@ -66,6 +67,14 @@ def test_numbers_show_two_digits_of_their_standard_error(value, stderr, shown):
 )
 def test_differences_show_two_digits_of_their_interval(value, unit, reach, text):
     assert difference_in_words(value, unit, reach) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7.04e-11, "7.04 × 10⁻¹¹"), (0.0061, "0.00610"), (0.0, "0"), (2304.0, "2304"), (3.68e6, "3.68 × 10⁶")],
+)
+def test_areas_of_any_size_have_three_digits(value, text):
+    assert three_digits(value) == text
 
 
 def test_published_numbers_keep_their_digits():

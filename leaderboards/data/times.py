@@ -5,6 +5,7 @@ import pandas as pd
 
 from lockstep_bench.shared.schema import TIMES
 
+MOST_NAMED = 6  # methods in a sentence
 PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what shares a row of timings
 
 
@@ -57,5 +58,6 @@ def about_times(summary: pd.DataFrame) -> str:
     sentence = "Times are those of one cell alone on a device that did nothing else." if timed else ""
     if not untimed:
         return sentence
-    who = f" of {', '.join(untimed)}" if timed else ""
+    more = f" and {len(untimed) - MOST_NAMED} more" if len(untimed) > MOST_NAMED else ""
+    who = f" of {', '.join(untimed[:MOST_NAMED])}{more}" if timed else ""
     return f"{sentence} No times{who}: they ran beside other cells; `run_all.py --timing` repeats one alone.".strip()

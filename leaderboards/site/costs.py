@@ -38,11 +38,13 @@ class Cost(NamedTuple):
         lines: one split alone on its device, if a time was measured so; one split as run; all cells as run, if
             there are several.
         shared: whether some of the cells as run shared their device with other work.
+        alone: whether there is a line for one split alone on its device.
         untimed: number of cells without a final fit, which are not counted, in words; "" for none.
     """
 
     lines: list[CostLine]
     shared: bool
+    alone: bool
     untimed: str
 
 
@@ -62,12 +64,13 @@ def cost(site: Site, suite: str, preset: str, method: str) -> Cost | None:
         lines.append(_line("All splits as run", f"sum over {of}", as_run[timed].sum()))
     shared = not cells.loc[timed, "exclusive"].eq(True).all()
     alone = cells.loc[cells["total_seconds"].notna(), ["dataset", *PAIR]].fillna({"tune_seconds": 0.0})
-    if shared and len(alone):
+    timed_alone = shared and len(alone) > 0
+    if timed_alone:
         by_set = alone.groupby("dataset", observed=True)[PAIR].mean()
         sets = listed([visible(name) for name in sorted(by_set.index)], MOST_NAMED)
         lines.insert(0, _line("One split alone on its device", f"mean over {sets}", by_set.mean()))
     n_untimed = int((~timed).sum())
-    return Cost(lines, shared, counted(n_untimed, "cell") if n_untimed else "")
+    return Cost(lines, shared, timed_alone, counted(n_untimed, "cell") if n_untimed else "")
 
 
 def _line(what: str, over: str, seconds: pd.Series) -> CostLine:

@@ -271,7 +271,9 @@ def comparable_of(
     missing = [np.isnan(board.reference) for board in by_dataset.values()]
     notes = list(notes)
     without = [visible(name) for name, absent in zip(by_dataset, missing, strict=True) if absent.any()]
-    if without:
+    if without and all(absent.all() for absent in missing):
+        notes.append(f"No differences: {visible(reference)} has no value.")
+    elif without:
         where = f" on {listed(without, MOST_LISTED)}" if len(without) < len(by_dataset) else ""
         notes.append(f"No differences{where}: {visible(reference)} has no value on some split.")
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]

@@ -219,7 +219,10 @@ def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
 
 
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
-    """Return the figure of differences to the reference method by data set; None for metrics compared by ratio."""
+    """Return the figure of differences to the reference method by data set; None for metrics compared by ratio.
+
+    There is no figure of a single difference either.
+    """
     reference, table, unit = standings.reference, standings.table, standings.unit
     if (
         method == reference
@@ -237,7 +240,7 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
         for dataset, row in standings.places.get(method, {}).items()
         if not isnan(row.difference)
     ]
-    if not lines:
+    if sum(len(line.values) for line in lines) < 2:
         return None
     lines.sort(key=lambda line: line.mean, reverse=table.goal == "high")
     title, in_unit = metric(table.metric).title, f", {unit}" if unit else ""

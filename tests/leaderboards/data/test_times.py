@@ -107,6 +107,8 @@ def test_note_states_whether_times_are_uncontended(cells, timings, folder, tmp_p
     assert told(alone) == "Times are those of one cell alone on a device that did nothing else."
     assert "No times of map: " in told(alone, beside)
     assert told(beside).startswith("No times: ")
+    many = [beside | {"method": f"m{place}"} for place in range(8)]
+    assert "No times of m0, m1, m2, m3, m4, m5 and 2 more: they" in told(alone, *many)
     index = leaderboards.build(folder(alone, beside), html=tmp_path / "html")
     assert "No times of map: " in index.with_name("dataset-energy.html").read_text()
 

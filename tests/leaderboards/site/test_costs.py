@@ -25,7 +25,7 @@ def test_total_cost_sums_tuning_and_final_fit_over_all_splits(site):
     assert seconds(found) == [("91.0", "4.00", "95.0"), ("273", "12.0", "285")]
     assert [line.longer for line in found.lines] == ["", "5 min"]
     assert found.lines[1].over == "sum over 3 cells of 1 data set"
-    assert (found.shared, found.untimed) == (True, "")
+    assert (found.shared, found.alone, found.untimed) == (True, False, "")
 
 
 def test_cost_alone_on_a_device_weighs_data_sets_equally(site):
@@ -36,6 +36,7 @@ def test_cost_alone_on_a_device_weighs_data_sets_equally(site):
     found = cost(site(*energy, wine, beside), "uci", "paper", "vifa")
     assert seconds(found)[0] == ("3.00", "2.00", "5.00")
     assert found.lines[0].over == "mean over energy, wine"
+    assert found.alone
 
 
 def test_cost_counts_cells_that_did_not_finish_apart(site):

@@ -326,6 +326,20 @@ def test_modified_presets_without_their_original_state_how_they_differ(built):
     )  # fmt: skip
     for label in ("paper-modified@aaaaaaaa ( epochs 120 )", "paper-modified@bbbbbbbb ( epochs 9 )"):
         assert label in site["index.html"].words
+    assert site["method-vifa.html"].words.count("The preset with epochs") == 1  # folded ones say it in their heading
+
+
+def test_single_difference_has_no_figure(built):
+    rows = [{"method": method, "nmll": 1.0} for method in ("map", "vifa")]
+    assert "minus that of map" not in built(*rows)["method-vifa.html"].words
+    more = [row | {"split": 1} for row in rows]
+    assert "minus that of map" in built(*rows, *more)["method-vifa.html"].words
+
+
+def test_only_method_of_a_suite_has_no_rank(built):
+    page = built(*({"nmll": 1.0 + split, "split": split} for split in range(3)))["suite-uci.html"]
+    assert ["Method", "energy"] in page.tables
+    assert "No differences: map has no value." in page.words
 
 
 def test_quick_preset_is_listed_last(built):

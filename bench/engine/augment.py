@@ -1,10 +1,15 @@
 """Random crops and flips of training images, on the device that holds them."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from lockstep_bench.methods.maths.noise import Noise
+
+# (pixels (M, P), noise) -> pixels (M, P)
+Augment = Callable[[Tensor, Noise], Tensor]
 
 MARGIN = 4  # pixels, of 32 (He et al. 2016, section 4.2); other sizes in proportion
 SIZE = 32

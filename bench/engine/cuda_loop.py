@@ -35,6 +35,11 @@ def record(work: Callable[[], None]) -> Callable[[], None]:
     return graph.replay
 
 
+def plainly(work: Callable[[], None]) -> Callable[[], None]:
+    """Return `work` itself, which is then called instead of a graph."""
+    return work
+
+
 class GraphedUpdates:
     """Makes the updates of one phase, for all fits of a stack, `UPDATES_PER_GRAPH` of them with each CUDA graph.
 

@@ -1,25 +1,27 @@
-"""Training of large networks, one after the other, with the same methods as for many small networks at once."""
+"""Training of large networks, with the same methods as for many small networks at once.
+
+On a CPU they are trained one after the other. On a GPU several run side by side (`bench.engine.graphed_series`).
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from lockstep_bench.bench.engine.augment import Augment
+from lockstep_bench.bench.engine.graphed_series import train_in_graphs
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.rates import Rate
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel
 from lockstep_bench.bench.engine.sequential_fits import SequentialFits
 from lockstep_bench.bench.engine.series import Series
 from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
+from lockstep_bench.bench.engine.updates import has_graphs
 from lockstep_bench.methods.base import FullBatchMethod, Method
-from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import FULL_LR, Step, Task
 from lockstep_bench.shared.seeds import seed_of
-
-# (pixels (M, P), noise) -> pixels (M, P)
-Augment = Callable[[Tensor, Noise], Tensor]
 
 
 @torch.no_grad()
@@ -40,7 +42,7 @@ def train_sequentially(
     in_pairs: bool = False,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> SequentialFits:
-    """Train image classifiers one after the other, and return the trained fits.
+    """Train image classifiers, and return the trained fits.
 
     Args:
         method: method of all fits.
@@ -65,22 +67,42 @@ def train_sequentially(
     """
     series = Series.of(ReplicaModel(method, task, dtype, start, short), data, fits, channels)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
-    training = _Training(series, schedule, record, augment, None if method.constant_rate else rate)
+    if isinstance(method, FullBatchMethod):
+        posteriors = _fitted(series, schedule, on_update)
+        return SequentialFits(schedule, series, tuple(posteriors), record)
+    train = train_in_graphs if has_graphs(data.x.device) else _train_singly
+    states = train(series, schedule, record, augment, None if method.constant_rate else rate, on_update)
     posteriors = []
+    for (number, _), state in zip(series.members, states, strict=True):
+        swept = _sweep(series, number, state) if method.sweeps else state
+        posteriors.append(series.model.finish(series.replicas[number], swept))
+    return SequentialFits(schedule, series, tuple(posteriors), record)
+
+
+def _fitted(series: Series, schedule: Schedule, on_update: Callable[[int], None]) -> list[Any]:
+    """Return the posteriors of a method that gets all training rows in one call."""
+    posteriors, x, y = [], series.data.x, series.data.y
+    for done, (number, member) in enumerate(series.members, 1):
+        fit = series.fits[number]
+        rows = torch.tensor(fit.rows, device=x.device)
+        posteriors.append(series.model.fit(series.replicas[number], x[rows], y[rows], seed_of(fit.seed, member, "fit")))
+        on_update(done * schedule.plan.n_updates)
+    return posteriors
+
+
+def _train_singly(
+    series: Series,
+    schedule: Schedule,
+    record: TrainingRecord,
+    augment: Augment | None,
+    rate: Rate | None,
+    on_update: Callable[[int], None],
+) -> Iterator[Any]:
+    """Train one network after the other, update by update; arguments and yielded states as of `train_in_graphs`."""
+    training = _Training(series, schedule, record, augment, rate)
     for done, (number, member) in enumerate(series.members):
         before = done * schedule.plan.n_updates
-        if isinstance(method, FullBatchMethod):
-            fit = fits[number]
-            rows = torch.tensor(fit.rows, device=data.x.device)
-            seed = seed_of(fit.seed, member, "fit")
-            posteriors.append(series.model.fit(series.replicas[number], data.x[rows], data.y[rows], seed))
-            on_update(before + schedule.plan.n_updates)
-            continue
-        state = training.run(number, member, lambda update: on_update(before + update))  # noqa: B023 (called at once)
-        if method.sweeps:
-            state = _sweep(series, number, state)
-        posteriors.append(series.model.finish(series.replicas[number], state))
-    return SequentialFits(schedule, series, tuple(posteriors), record)
+        yield training.run(number, member, lambda update: on_update(before + update))  # noqa: B023 (called at once)
 
 
 class _Training:

@@ -8,9 +8,16 @@ from torch.utils._pytree import tree_leaves
 from lockstep_bench import methods
 from lockstep_bench.bench import conformance
 from lockstep_bench.bench.conformance.examined import REGRESSION, TRAIN_ROWS, Examined, data_of, middle_of
+from lockstep_bench.bench.engine import graphed_series
+from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates, plainly
 from lockstep_bench.bench.engine.minibatches import Schedule
-from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.rates import cosine
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.sequential_training import train_sequentially
 from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.problem import Task
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -51,3 +58,36 @@ def test_a_fit_on_a_gpu_does_not_depend_on_its_neighbours():
 def test_methods_pass_the_conformance_checks_on_a_gpu(name):
     findings = list(conformance.check(methods.get(name), tasks=[REGRESSION], device="cuda"))
     assert all(finding.passed for finding in findings), [each.detail for each in findings if not each.passed]
+
+
+IMAGES = Task("images", Categorical(3), ConvNet((1, 12, 12), channels=(3, 4), n_outputs=3))
+FOR_IMAGES = [name for name in methods.names() if Examined(methods.get(name), [IMAGES]).tasks]
+
+
+def trained_on_images(name, n_fits=3):
+    method = methods.get(name)
+    pixels = np.random.default_rng(0).integers(0, 256, size=(60, 144), dtype=np.uint8)
+    fits = [Fit(np.arange(40), middle_of(method.search_space(IMAGES)), seed) for seed in range(n_fits)]
+    schedule = Schedule.exactly(method, 40, 5, 20)
+    data = Data.of(pixels, np.arange(60.0) % 3, "cuda")
+    return train_sequentially(method, IMAGES, data, fits, schedule, channels=1, rate=cosine, dtype=torch.float64)
+
+
+def without_graphs(step, fixed, record):
+    return GraphedUpdates(step, fixed, plainly)
+
+
+@pytest.mark.parametrize("name", FOR_IMAGES)
+def test_image_networks_in_graphs_equal_those_without(name, monkeypatch):
+    in_graphs = tree_leaves(trained_on_images(name).posteriors)
+    monkeypatch.setattr(graphed_series, "GraphedUpdates", without_graphs)
+    pairs = zip(in_graphs, tree_leaves(trained_on_images(name).posteriors), strict=True)
+    for one, other in (pair for pair in pairs if isinstance(pair[0], torch.Tensor)):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-8)
+
+
+def test_an_image_network_does_not_depend_on_its_neighbours():
+    for name in ("map", "mfvi", "swag"):
+        alone, among = (tree_leaves(trained_on_images(name, n_fits).posteriors[0]) for n_fits in (1, 12))
+        for one, other in zip(alone, among, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-10)

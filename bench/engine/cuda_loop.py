@@ -1,4 +1,4 @@
-"""Replay of the updates of many fits as CUDA graphs. Its speed has not been measured.
+"""Replay of the updates of many fits, or of one network for images, as CUDA graphs.
 
 An update of small networks consists of a few hundred kernels. The CPU takes longer to launch each of them than the GPU
 to run it. A CUDA graph launches several updates at once. It reads and writes fixed memory. Row indices, noise and the

@@ -70,7 +70,7 @@ def train_sequentially(
     if isinstance(method, FullBatchMethod):
         posteriors = _fitted(series, schedule, on_update)
         return SequentialFits(schedule, series, tuple(posteriors), record)
-    train = train_in_graphs if has_graphs(data.x.device) else _train_singly
+    train = train_in_graphs if has_graphs(data.x.device) else train_singly
     states = train(series, schedule, record, augment, None if method.constant_rate else rate, on_update)
     posteriors = []
     for (number, _), state in zip(series.members, states, strict=True):
@@ -90,7 +90,7 @@ def _fitted(series: Series, schedule: Schedule, on_update: Callable[[int], None]
     return posteriors
 
 
-def _train_singly(
+def train_singly(
     series: Series,
     schedule: Schedule,
     record: TrainingRecord,

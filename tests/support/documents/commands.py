@@ -18,6 +18,7 @@ MODULES = {
     "benchmarks.beside_bde": "benchmarks.beside_bde",
     "benchmarks.forecasts": "benchmarks.forecasts",
     "benchmarks.conformance_of_others": "benchmarks.conformance_of_others",
+    "benchmarks.image_updates": "benchmarks.image_updates",
     "benchmarks.speed": "benchmarks.speed",
     "benchmarks.overhead": "benchmarks.overhead",
     "benchmarks.stream_memory": "benchmarks.stream_memory",

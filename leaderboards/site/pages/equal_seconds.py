@@ -25,7 +25,8 @@ class SeriesSection(NamedTuple):
         series: suite, and presets by budget in seconds.
         metric: the leading metric of the largest budget.
         reference: method that differences refer to; "" if there is none.
-        methods: names of all methods, in the order of the standings under the largest budget.
+        methods: names of all methods, in the order of the standings under the largest budget; methods without a
+            standing come last.
         columns: standings, by budget in seconds.
         spent: measured median seconds of tuning and training, by budget in seconds and method; known ones only.
         sentences: which methods lead at each budget, and which differ from the reference under the largest.
@@ -62,8 +63,10 @@ def section(site: Site, series: BudgetSeries, key: str) -> SeriesSection:
     name = leading(boards_of(site, series.suite, largest))
     columns = {seconds: site.standings(series.suite, preset, name) for seconds, preset in series.presets.items()}
     *_, last = columns.values()
-    methods = list(dict.fromkeys([*last.by_method, *(method for one in columns.values() for method in one.by_method)]))
     points = measured(site, series, name)
+    # A method that a run has not yet finished on all sets has scores and no standing.
+    compared = [method for one in (last, *columns.values()) for method in one.by_method]
+    methods = list(dict.fromkeys([*compared, *points["method"]]))
     known = points.dropna(subset="measured").groupby(["budget", "method"])["measured"].median().reset_index()
     spent = {(budget, method): seconds for budget, method, seconds in known.itertuples(index=False, name=None)}
     overall = None

@@ -57,6 +57,22 @@ def test_figures_cover_each_data_set_and_all_together(section):
     assert "vifa −0.51" in section.overall.description or "vifa −0.50" in section.overall.description
 
 
+def test_a_method_that_has_not_finished_all_sets_is_drawn(shared_folder):
+    """As in the page of a run that goes on, which stopped being built when such a method had no standing."""
+    rows = []
+    finished = ["map", "swag", "vifa", "mfvi", "laplace", "deep-ensemble"]
+    for dataset, methods in (("concrete", [*finished, "mile", "sghmc"]), ("wine", finished)):
+        for place, method in enumerate(methods):
+            protocol = json.dumps({"epochs": 2000, "budget_seconds": 10, "trials": 5, "max_minibatches": 100})
+            row = {"dataset": dataset, "method": method, "split": 0, "preset": "tuned-10s", "protocol": protocol}
+            row |= {"protocol_hash": "00000010", "tune_seconds": 7.5, "fit_seconds": 0.5, "exclusive": True}
+            rows.append(row | {"nmll": 2.0 + place})
+    (found,) = context(Site(read_results(shared_folder(*rows))))["sections"]
+    assert found.standing(10, "mile") is None
+    assert found.methods == [*finished, "mile", "sghmc"]
+    assert "mile 8.00" in next(plot.caption + plot.description for plot in found.plots if "concrete" in plot.caption)
+
+
 def test_sentences_name_the_best_method_at_each_budget(section):
     assert section.sentences[0] == "With 1 and 10 seconds, `vifa` is the best by NMLL over 6 data sets."
     assert "excludes 0 for 1 of 1 (better: `vifa`" in section.sentences[1]

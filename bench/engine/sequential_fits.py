@@ -1,4 +1,4 @@
-"""Predictions and diagnostics of large networks that were trained one after the other."""
+"""Predictions and diagnostics of large networks."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,19 +21,21 @@ from lockstep_bench.methods.maths.predictive import Predictive
 
 @dataclass(frozen=True)
 class SequentialFits:
-    """Trained fits whose networks were trained one after the other; implements `bench.engine.trained.TrainedFits`.
+    """Trained fits of large networks, each with its own posterior; implements `bench.engine.trained.TrainedFits`.
 
     Attributes:
         schedule: number of updates and minibatches of each fit.
         series: the fits and their data.
         posteriors: the posterior (value of `Method.finish`) of each network in `series.members`.
         record: diagnostics recorded during training.
+        execution: how the networks were trained, one of `shared.schema.EXECUTIONS`.
     """
 
     schedule: Schedule
     series: Series
     posteriors: tuple[Any, ...]
     record: TrainingRecord
+    execution: str = "sequential"
 
     @property
     def method(self) -> Method:
@@ -42,10 +44,6 @@ class SequentialFits:
     @property
     def fits(self) -> Sequence[Fit]:
         return self.series.fits
-
-    @property
-    def execution(self) -> str:
-        return "sequential"
 
     @property
     def n_parameters(self) -> int:

@@ -70,13 +70,15 @@ def train_sequentially(
     if isinstance(method, FullBatchMethod):
         posteriors = _fitted(series, schedule, on_update)
         return SequentialFits(schedule, series, tuple(posteriors), record)
-    train = train_in_graphs if has_graphs(data.x.device) else train_singly
+    graphs = has_graphs(data.x.device)
+    train = train_in_graphs if graphs else train_singly
     states = train(series, schedule, record, augment, None if method.constant_rate else rate, on_update)
     posteriors = []
     for (number, _), state in zip(series.members, states, strict=True):
         swept = _sweep(series, number, state) if method.sweeps else state
         posteriors.append(series.model.finish(series.replicas[number], swept))
-    return SequentialFits(schedule, series, tuple(posteriors), record)
+    way = "captured" if graphs else "sequential"
+    return SequentialFits(schedule, series, tuple(posteriors), record, way)
 
 
 def _fitted(series: Series, schedule: Schedule, on_update: Callable[[int], None]) -> list[Any]:

@@ -110,6 +110,7 @@ def test_graphs_make_the_updates_of_a_single_network(data, on_gpu, name):
     method = methods.get(name)
     fits = [Fit(np.arange(25), middle_of(method.search_space(TASK)), seed) for seed in (7, 8)]
     trained = train(data, method, fits, augment=augment, rate=cosine)
+    assert trained.execution == "captured"
     found, expected = leaves(trained), update_by_update(trained)
     assert len(found) == len(expected) > 0
     for one, other in zip(found, expected, strict=True):

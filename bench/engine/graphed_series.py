@@ -1,4 +1,4 @@
-"""Training of image networks on a GPU: several networks side by side, each by its own CUDA graphs.
+"""Training of small image networks on a GPU: several side by side, each by its own CUDA graphs.
 
 An update of a small convolutional network consists of a few hundred kernels. The CPU takes longer to launch each of
 them than the GPU to run it, and none of them fills the GPU. So every network has a CUDA stream and graphs of several
@@ -32,12 +32,13 @@ from lockstep_bench.bench.engine.series import Series
 from lockstep_bench.bench.engine.signatures import require_equal
 from lockstep_bench.bench.engine.stacked_training import segments
 from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
+from lockstep_bench.bench.engine.updates import has_graphs
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.problem import FULL_LR, Step
 from lockstep_bench.shared.seeds import seed_of
 
 SIDE_BY_SIDE = 8
-LARGE = 1_000_000  # weights of a network that fills a GPU by itself
+LARGE = 1_000_000  # weights
 AT_ONCE = 64  # updates that one call makes
 MOST_NUMBERS = 1 << 26  # random numbers in memory for each network
 ROWS_AHEAD = 512  # updates whose rows are sent to the GPU together: each transfer waits for the network's updates
@@ -46,9 +47,12 @@ ROWS_AHEAD = 512  # updates whose rows are sent to the GPU together: each transf
 WAIT = {aten._linalg_eigh.default}
 
 
-def side_by_side(n_weights: int) -> int:
-    """Return how many networks of `n_weights` weights a GPU should train at the same time."""
-    return SIDE_BY_SIDE if n_weights < LARGE else 1
+def pays(n_weights: int, device: torch.device) -> bool:
+    """Return whether networks of `n_weights` weights should be trained through graphs on a device.
+
+    Large networks fill a GPU one at a time, and to capture an update takes the memory of all its operations together.
+    """
+    return has_graphs(device) and n_weights < LARGE
 
 
 def train_in_graphs(
@@ -77,9 +81,8 @@ def train_in_graphs(
     phases = [series.model.method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
     updates = {phase: _Update(series, schedule, phase, augment, rate) for phase in dict.fromkeys(phases)}
     at_once = min(AT_ONCE, *(max(1, MOST_NUMBERS // max(1, sum(update.numbers))) for update in updates.values()))
-    size = side_by_side(series.model.network.dim)
-    for first in range(0, len(members), size):
-        networks = [_Network(series, *member) for member in members[first : first + size]]
+    for first in range(0, len(members), SIDE_BY_SIDE):
+        networks = [_Network(series, *member) for member in members[first : first + SIDE_BY_SIDE]]
         for block in range(0, n_updates, ROWS_AHEAD):
             count = min(ROWS_AHEAD, n_updates - block)
             for network in networks:

@@ -1,6 +1,7 @@
 """Training of large networks, with the same methods as for many small networks at once.
 
-On a CPU they are trained one after the other. On a GPU several run side by side (`bench.engine.graphed_series`).
+They are trained one after the other; on a GPU, those of fewer than a million weights run side by side
+(`bench.engine.graphed_series`).
 """
 
 import math
@@ -11,14 +12,13 @@ import torch
 from torch import Tensor
 
 from lockstep_bench.bench.engine.augment import Augment
-from lockstep_bench.bench.engine.graphed_series import train_in_graphs
+from lockstep_bench.bench.engine.graphed_series import pays, train_in_graphs
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.rates import Rate
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel
 from lockstep_bench.bench.engine.sequential_fits import SequentialFits
 from lockstep_bench.bench.engine.series import Series
 from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
-from lockstep_bench.bench.engine.updates import has_graphs
 from lockstep_bench.methods.base import FullBatchMethod, Method
 from lockstep_bench.methods.problem import FULL_LR, Step, Task
 from lockstep_bench.shared.seeds import seed_of
@@ -70,7 +70,7 @@ def train_sequentially(
     if isinstance(method, FullBatchMethod):
         posteriors = _fitted(series, schedule, on_update)
         return SequentialFits(schedule, series, tuple(posteriors), record)
-    graphs = has_graphs(data.x.device)
+    graphs = pays(series.model.network.dim, data.x.device)
     train = train_in_graphs if graphs else train_singly
     states = train(series, schedule, record, augment, None if method.constant_rate else rate, on_update)
     posteriors = []

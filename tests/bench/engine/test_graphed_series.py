@@ -8,7 +8,7 @@ import torch
 
 from lockstep_bench import methods
 from lockstep_bench.bench.conformance.examined import middle_of
-from lockstep_bench.bench.engine import cuda_loop, graphed_series, sequential_training
+from lockstep_bench.bench.engine import cuda_loop, graphed_series
 from lockstep_bench.bench.engine.augment import crops_and_flips
 from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
@@ -46,7 +46,7 @@ def warmed_up(work):
 @pytest.fixture
 def on_gpu(monkeypatch):
     """Train as on a GPU; here the device is the CPU, and the graphs are plain calls."""
-    monkeypatch.setattr(sequential_training, "has_graphs", lambda device: True)
+    monkeypatch.setattr(graphed_series, "has_graphs", lambda device: True)
     monkeypatch.setattr(
         graphed_series, "GraphedUpdates", lambda step, fixed, record: GraphedUpdates(step, fixed, warmed_up)
     )
@@ -182,7 +182,7 @@ def test_a_state_that_changes_its_shape_is_refused(data, on_gpu):
 @pytest.mark.parametrize(("name", "expected"), [("map", cuda_loop.record), ("slang", cuda_loop.plainly)])
 def test_updates_that_wait_for_the_gpu_are_not_recorded(data, monkeypatch, name, expected):
     recorders = []
-    monkeypatch.setattr(sequential_training, "has_graphs", lambda device: True)
+    monkeypatch.setattr(graphed_series, "has_graphs", lambda device: True)
 
     def graphed(step, fixed, record):
         recorders.append(record)
@@ -194,6 +194,7 @@ def test_updates_that_wait_for_the_gpu_are_not_recorded(data, monkeypatch, name,
     assert recorders == [expected]
 
 
-def test_networks_that_fill_a_gpu_are_trained_alone():
-    assert graphed_series.side_by_side(60_000) == graphed_series.SIDE_BY_SIDE
-    assert graphed_series.side_by_side(11_000_000) == 1
+def test_large_networks_are_trained_one_by_one(data, on_gpu, monkeypatch):
+    assert train(data, MAP()).execution == "captured"
+    monkeypatch.setattr(graphed_series, "LARGE", 10)
+    assert train(data, MAP()).execution == "sequential"

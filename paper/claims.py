@@ -100,9 +100,6 @@ CLAIMS: dict[str, Check] = {
         *(_zero_inside("new", metric, "sghmc") for metric in ("rmse", "crps"))
     ),
     "A Gaussian process and sghmc could both be the best.": _leading("gp", "nmll", "gp", "sghmc"),
-    "The rows of decisions and learning curves are not kept.": lambda evidence: (
-        not evidence.cells["suite"].isin(["decisions", "learning-curves"]).any()
-    ),
     "No kept recheck differs.": lambda evidence: all(
         again.outcome in ("equal", "within noise") for again in evidence.rechecked
     ),

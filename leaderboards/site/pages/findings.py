@@ -34,8 +34,8 @@ def answer() -> Markup:
 def as_html(markdown: str) -> Markup:
     """Return a text in Markdown as HTML, without comments, and with links only to its own headings.
 
-    Links in brackets to other documents become the names of their files. Another link that has a document's title as its
-    text, such as "Claims", becomes italic. A number stays on one line with its error, its interval or its percent sign.
+    Links in brackets to other documents become the names of their files. Another link whose text is a title, such as
+    "Claims", becomes italic. A number stays on one line with its error, its interval or its percent sign.
     """
     text = re.sub(r"^[ ]*<!--.*?-->\n?", "", markdown, flags=re.DOTALL | re.MULTILINE)
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)

@@ -1,9 +1,10 @@
 """Line breaks in the code and the numbers of a page.
 
 Browsers break a line after every hyphen, so that `--splits` becomes `-` and `-splits`, and anywhere in long paths. Here
-options of commands stay whole, and so do short words of code in a line. Long ones break after a slash, a colon or an
-underscore, and lists in commands after a comma. A number stays beside its signs `±` and `%`, and an interval of a table
-breaks after its `to` alone. Lines of commands, and remarks at their ends, are elements that `assets/docs.css` wraps.
+options of commands stay whole, those with a value of up to four characters beside it, and so do short words of code in
+a line. Long ones break after a slash, a colon or an underscore, and lists in commands after a comma. A number stays
+beside its signs `±` and `%`, and an interval of a table breaks after its `to` alone. Lines of commands, and remarks at
+their ends, are elements that `assets/docs.css` wraps.
 """
 
 import html
@@ -16,6 +17,7 @@ CODE = re.compile(r"(?<!<pre>)(?<!<span></span>)<code>([^<]*)</code>")
 PROSE = re.compile(r"<(code|td)[ >].*?</\1>|<[^>]*>|([^<]+)", re.DOTALL)
 CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 COMMANDS = re.compile(r'(<div class="language-(?:bash|text) highlight">.*?<code>)(.*?)(?=</code>)', re.DOTALL)
+OPTION = re.compile(r"(?<![\w-])--[\w-]+ \w{1,4}(?!\S)")  # with a short value
 HYPHENATED = re.compile(r"(?<![\w-])[\w-]*-[\w-]+")
 REMARK = re.compile(r"(?<=\S)( {2,})(# .*)")
 INTERVAL = re.compile(r"\([+−]?[\d.]+(?: %)? to [+−]?[\d.]+(?: %)?\)")
@@ -45,7 +47,7 @@ def _word(text: str) -> str:
 def _line(text: str) -> str:
     if not text:
         return text
-    words = HYPHENATED.sub(_whole, re.sub(r",(?=\w)", ",<wbr>", text))
+    words = re.sub(f"{OPTION.pattern}|{HYPHENATED.pattern}", _whole, re.sub(r",(?=\w)", ",<wbr>", text))
     remarked = REMARK.sub(r'<span class="gap">\1</span><span class="remark">\2</span>', words)
     return f'<span class="line">{remarked}</span>'
 

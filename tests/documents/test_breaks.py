@@ -40,6 +40,14 @@ def test_lines_of_commands_are_elements_and_their_hyphens_never_break(page):
     )
 
 
+def test_short_values_stay_beside_their_options(page):
+    start = '<div class="language-text highlight"><pre><span></span><code>'
+    assert page(f"{start}run --nthreads 1 --host 127.0.0.1\n</code></pre></div>") == (
+        f'{start}<span class="line">run <span class="whole">--nthreads 1</span> '
+        '<span class="whole">--host</span> 127.0.0.1</span>\n</code></pre></div>'
+    )
+
+
 def test_remarks_of_commands_are_apart_from_the_gap_before_them(page):
     start = '<div class="language-text highlight"><pre><span></span><code>'
     assert page(f"{start}run a   # first\n</code></pre></div>") == (

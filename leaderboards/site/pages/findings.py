@@ -13,6 +13,8 @@ from lockstep_bench.leaderboards.site.content import Site
 CHECKOUT = Path(__file__).resolve().parents[3]
 KEPT, TEXT = CHECKOUT / "leaderboards" / "results", CHECKOUT / "docs" / "findings.md"
 
+DOCUMENT = r'<a href="(?:\.\./)?(?!#)[\w/-]+\.md[^"]*">[^<]*</a>'
+
 
 def has_findings(folders: Iterable[Path]) -> bool:
     """Return whether `docs/findings.md` is about the results: whether they are those kept in the repository."""
@@ -32,20 +34,26 @@ def answer() -> Markup:
 def as_html(markdown: str) -> Markup:
     """Return a text in Markdown as HTML, without comments, and with links only to its own headings.
 
-    A link in brackets to another document becomes the name of its file. A number stays on one line with its error, its
-    interval or its percent sign.
+    Links in brackets to other documents become the names of their files. Another link whose text is a title, such as
+    "Claims", becomes italic. A number stays on one line with its error, its interval or its percent sign.
     """
     text = re.sub(r"^[ ]*<!--.*?-->\n?", "", markdown, flags=re.DOTALL | re.MULTILINE)
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     html = re.sub(
         r"<h([23])>(.*?)</h\1>", lambda found: f'<h{found[1]} id="{_anchor(found[2])}">{found[2]}</h{found[1]}>', html
     )
-    html = re.sub(r'\(<a href="(?:\.\./)?(?!#)([\w/-]+\.md)[^"]*">[^<]*</a>\)', r"(see <code>\1</code>)", html)
+    html = re.sub(rf"\({DOCUMENT}(?:, {DOCUMENT})*\)", _files, html)
+    html = re.sub(r'<a href="(?!#)[^"]*">([A-Z][^<]*)</a>', r"<em>\1</em>", html)
     html = re.sub(r'<a href="(?!#)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
     html = re.sub(r"(?<=[\d%]) (±|to) (?=[+−\d])", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", html)
     html = re.sub(r"(?<=\d)\s%", "\N{NO-BREAK SPACE}%", html)
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>')
     return Markup(html.replace("</table>", "</table></div>"))
+
+
+def _files(links: re.Match[str]) -> str:
+    files = re.findall(r'href="(?:\.\./)?([\w/-]+\.md)', links[0])
+    return f"(see {' and '.join(f'<code>{file}</code>' for file in files)})"
 
 
 def _anchor(heading: str) -> str:

@@ -16,6 +16,15 @@ def test_links_in_brackets_name_their_file():
     assert "(see <code>gaps.md</code>)" in as_html("Here ([gaps](gaps.md#scores)).")
 
 
+def test_two_links_in_brackets_name_both_files():
+    html = as_html("Some ([claims](claims.md), [how](../CONTRIBUTING.md#numbers)).")
+    assert "(see <code>claims.md</code> and <code>CONTRIBUTING.md</code>)" in html
+
+
+def test_titles_of_other_documents_are_italic():
+    assert "<em>Claims</em> tests" in as_html("[Claims](claims.md) tests each.")
+
+
 def test_numbers_do_not_break():
     whole = as_html("Its RMSE is 32\n% lower: 0.5 ± 0.1, −1 to −0.2.")
     assert whole.replace("\N{NO-BREAK SPACE}", "_") == "<p>Its RMSE is 32_% lower: 0.5_±_0.1, −1_to_−0.2.</p>\n"

@@ -9,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-NO_CODE = (":(top,exclude)*.md", ":(top,exclude)docs", ":(top,exclude)tests")  # changes no number
+# Files that change no number. A recheck changes kept results.
+NO_CODE = (":(top,exclude)*.md", *(f":(top,exclude){path}" for path in ("docs", "tests", "leaderboards/results")))
 PACKAGES = ("torch", "numpy", "optuna", "scikit-learn", "lockstep-bench")
 
 

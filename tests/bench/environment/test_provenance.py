@@ -31,9 +31,10 @@ def test_recorded_revision_is_the_git_commit_and_dirty_flag(tmp_path):
     git(tmp_path, "init", "-q")
     git(tmp_path, "commit", "-q", "--allow-empty", "-m", "somebody else's")
     assert revision_seen_from(tmp_path) == ("unversioned", None)  # an installed copy below another checkout
-    texts = [tmp_path / "README.md", tmp_path / "docs/page.svg", tmp_path / "tests/test_it.py"]
+    names = ("README.md", "docs/page.svg", "tests/test_it.py", "leaderboards/results/rechecks.json")
+    texts = [tmp_path / name for name in names]
     for text in texts:
-        text.parent.mkdir(exist_ok=True)
+        text.parent.mkdir(parents=True, exist_ok=True)
         text.touch()
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "ours")

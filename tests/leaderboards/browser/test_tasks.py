@@ -111,9 +111,3 @@ def test_words_of_the_ledger_are_not_broken_on_phones(visit):
     page = visit("replications.html", viewport={"width": 390, "height": 844})
     narrow = page.locator("table.ledger tbody th").evaluate_all("all => Math.min(...all.map(one => one.clientWidth))")
     assert narrow > 160
-
-
-def test_numbers_of_the_ledger_stay_beside_their_errors(visit):
-    page = visit("replications.html", viewport={"width": 1280, "height": 844})
-    lines = page.locator("table.ledger .whole").evaluate_all("all => all.map(one => one.getClientRects().length)")
-    assert set(lines) == {1}

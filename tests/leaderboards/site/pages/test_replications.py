@@ -191,6 +191,7 @@ def test_disputed_numbers_stand_on_the_replication_page(site, monkeypatch, prese
     assert "explained: its negative" in said
     assert '<a href="https://example.org/issue"' in html
     assert "<b>of VIFA</b>" not in html
+    assert re.search(r'<span class="whole">[^<(]+ ± [^<(]+</span> <span class="whole">\(\d+ splits?\)</span>', html)
 
 
 def test_disputed_numbers_without_rows_are_left_out(site, monkeypatch):

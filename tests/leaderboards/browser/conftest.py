@@ -17,12 +17,31 @@ from browsers import opened
 
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.publishing import publish_to_folder
+from lockstep_bench.leaderboards.replications import ledger
 from lockstep_bench.leaderboards.site import content
+from lockstep_bench.leaderboards.site.pages import replications
 from lockstep_bench.leaderboards.site.serving import server
 from lockstep_bench.shared.columns import CELLS
 from lockstep_bench.shared.papers.entries import Entry, entries
 
 EVIL_METHOD = "<script>window.hacked=1</script>\"'\N{RIGHT-TO-LEFT OVERRIDE}evil"
+DISPUTE = """
+[[dispute]]
+name = "vifa-energy"
+title = "The negative log-likelihood of VIFA on the energy data"
+about = "Tuned with `paper`."
+printed = {value = -2.4, by = "An issue", source = "https://example.org/issue"}
+command = "python run_all.py"
+
+[[dispute.reading]]
+label = "its negative"
+suite = "uci"
+preset = "vifa-table-1"
+dataset = "energy"
+method = "vifa"
+metric = "nmll"
+negated = true
+"""
 EVIL_ERROR = "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked=1</script>\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
@@ -85,6 +104,7 @@ def site(tmp_path_factory, row):
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(content, "entries", entries_of_a_paper)
+        patch.setattr(replications, "disputes", lambda: ledger.read(DISPUTE))
         publish_to_folder(read_results(out), out / "site")
     return out / "site"
 

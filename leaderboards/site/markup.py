@@ -10,6 +10,7 @@ from lockstep_bench.leaderboards.tables.boards import BoardCell
 from lockstep_bench.leaderboards.wording.formats import visible, without_backticks
 
 SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none
+SHORT = 12  # characters of options within which no line breaks
 SIGNS = {"best": "★", "could be best": "≈"}
 WORDS = {"best": "best", "could be best": "could be the best"}
 MARKS = {
@@ -22,6 +23,15 @@ def printed(text: object) -> str:
     """Return a text as HTML: escaped, with control and direction characters spelled out."""
     shown = visible(text)
     return str(escape(shown)) if SPECIAL.search(shown) else shown
+
+
+def breakable(method: str) -> Markup:
+    """Return a method's name, where a line may break before its options and, if these are long, behind equals signs."""
+    name, bracket, options = method.partition("(")
+    shown = printed(options)
+    if len(options) > SHORT:
+        shown = shown.replace("=", "=<wbr>")
+    return Markup(f"{printed(name)}<wbr>({shown}" if bracket else printed(name))
 
 
 def mark(verdict: str) -> Markup:

@@ -2,7 +2,6 @@
 
 import pytest
 from built_pages import Built
-from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from lockstep_bench import leaderboards
@@ -24,16 +23,6 @@ def test_large_page_is_split_into_further_pages():
     half = parts.MOST // 2
     pages = [one.page for one in parts.placed("suite-uci.html", [part(n, half) for n in "abc"], half)]
     assert pages == ["suite-uci~1.html", "suite-uci~1.html", "suite-uci~2.html"]
-
-
-def test_names_break_before_their_options():
-    templates = Environment(loader=PackageLoader("lockstep_bench.leaderboards.site"), autoescape=True)
-    for name in ("prose", "counted", "visible", "signs", "without_backticks", "first_failures"):
-        templates.filters[name] = str
-    breakable = templates.get_template("macros.html").module.breakable
-    assert breakable("mfvi(mean_network=true)").strip() == "mfvi<wbr>(mean_network=<wbr>true)"
-    assert breakable("inducing-ffg(size=5)").strip() == "inducing-ffg<wbr>(size=5)"
-    assert breakable("swag").strip() == "swag"
 
 
 def test_page_lists_a_limited_number_of_failures():

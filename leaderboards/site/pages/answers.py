@@ -41,8 +41,9 @@ def over_datasets(site: Site, suite: str, preset: str, names: Sequence[str]) -> 
     ]
     rankings = {name: site.standings(suite, preset, name).families for name in asked}
     rows = {name: ranking.rows for name, ranking in rankings.items() if len(ranking.rows) > 1}
-    n_datasets = max((len(rankings[name].datasets) for name in rows), default=0)
-    return _sentence(rows, f"over {counted(n_datasets, 'data set')}", f"{preset}, one method of each family")
+    counts = [len(rankings[name].datasets) for name in rows] or [0]
+    over = f"{min(counts)} to " * (len(set(counts)) > 1) + counted(max(counts), "data set")
+    return _sentence(rows, f"over {over}", f"{preset}, one method of each family")
 
 
 def reference_beaten(site: Site, suite: str, preset: str, names: Sequence[str]) -> str:

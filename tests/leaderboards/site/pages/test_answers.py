@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from lockstep_bench.leaderboards.site.pages.answers import answer
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.answers import answer, over_datasets
 
 
 def rows(**verdicts):
@@ -29,3 +31,16 @@ def test_pages_link_to_the_documentation_beside_them(built, monkeypatch, documen
     monkeypatch.setenv("DOCUMENTS", documents)
     pages = built({"nmll": 1.0}).html
     assert all(('<a href="docs/index.html">Documentation</a>' in html) == bool(documents) for html in pages.values())
+
+
+def test_data_sets_are_counted_for_each_metric(folder):
+    """As in the suite of decisions, in which only searches and bandits have a regret."""
+    rows = [
+        {"dataset": dataset, "method": method, "split": split, "nmll": nmll + 0.01 * split, "rmse": rmse}
+        for dataset, rmse in (("boston", 1.0), ("energy", 1.0), ("yacht", None))
+        for method, nmll in (("map", 1.0), ("vifa", 2.0))
+        for split in range(3)
+    ]
+    site = Site(read_results(folder(*rows)))
+    assert "over 2 to 3 data sets" in over_datasets(site, "uci", "paper", ("nmll", "rmse"))
+    assert "over 3 data sets" in over_datasets(site, "uci", "paper", ("nmll",))

@@ -29,11 +29,8 @@ def heed_signals() -> None:
 
 
 def rows(out: Path) -> pd.DataFrame:
-    """Return the stored result rows, sorted, without columns that differ between runs.
-
-    These are times, memory, and whether other cells ran at the same time.
-    """
-    cells = pd.read_parquet(out / "cells").drop(columns=[*TIMES, "exclusive"])
+    """Return the stored result rows, sorted, without the columns of times and memory, which differ between runs."""
+    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
     return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
 
 

@@ -122,7 +122,9 @@ def test_killed_run_resumes_to_equal_results(run_all, invoke, jobs_run_here, tmp
     resumed = invoke(*arguments, "--out", "killed")
     assert resumed.exit_code == 0, resumed.stderr
     assert f"{survived} of them finished before" in resumed.stdout
-    pd.testing.assert_frame_equal(rows(tmp_path / "killed"), rows(tmp_path / "calm"))
+    # Whether a cell ran beside others depends on when the run was killed.
+    again, calm = (rows(tmp_path / name).drop(columns="exclusive") for name in ("killed", "calm"))
+    pd.testing.assert_frame_equal(again, calm)
 
 
 @pytest.mark.slow

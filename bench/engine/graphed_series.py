@@ -1,9 +1,12 @@
-"""Training of small image networks on a GPU: several side by side, each by its own CUDA graphs.
+"""Training of small image networks through captured graphs of their updates.
 
-An update of a small convolutional network consists of a few hundred kernels. The CPU takes longer to launch each of
-them than the GPU to run it, and none of them fills the GPU. So every network has a CUDA stream and graphs of several
-updates (`bench.engine.cuda_loop`), and the graphs of several networks run at the same time. A fit is the same whatever
-runs beside it.
+On a GPU, an update of a small convolutional network consists of a few hundred kernels. The CPU takes longer to launch
+each of them than the GPU to run it, and none of them fills the GPU. So every network has a CUDA stream and graphs of
+several updates (`bench.engine.cuda_loop`), and the graphs of several networks run at the same time. A fit is the same
+whatever runs beside it.
+
+On a CPU, networks are trained one after the other, and the convolutions in the graph of an update are replaced by
+compiled ones (`bench.engine.native_stages`).
 
 Unlike in `bench.engine.sequential_training`, the random numbers of an update are drawn before it. The same seed
 therefore gives other numbers than there.
@@ -23,17 +26,22 @@ from torch.fx import GraphModule
 from lockstep_bench.bench.engine.augment import Augment
 from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates, Recorder, plainly
 from lockstep_bench.bench.engine.cuda_loop import record as record_graph
-from lockstep_bench.bench.engine.graph_capture import capture
+from lockstep_bench.bench.engine.graph_capture import capture, values_of
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
+from lockstep_bench.bench.engine.native_stages import with_native_stages
+from lockstep_bench.bench.engine.native_training import note_obstacle
 from lockstep_bench.bench.engine.private_torch import aten, tree_flatten, tree_unflatten
 from lockstep_bench.bench.engine.rates import Rate
-from lockstep_bench.bench.engine.replica import Replica
+from lockstep_bench.bench.engine.replica import Replica, ReplicaModel
 from lockstep_bench.bench.engine.series import Series
 from lockstep_bench.bench.engine.signatures import require_equal
 from lockstep_bench.bench.engine.stacked_training import segments
 from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
 from lockstep_bench.bench.engine.updates import has_graphs
+from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks.convnets import LeNet
+from lockstep_bench.methods.networks.mlp import Network
 from lockstep_bench.methods.problem import FULL_LR, Step
 from lockstep_bench.shared.seeds import seed_of
 
@@ -47,12 +55,23 @@ ROWS_AHEAD = 512  # updates whose rows are sent to the GPU together: each transf
 WAIT = {aten._linalg_eigh.default}
 
 
-def pays(n_weights: int, device: torch.device) -> bool:
-    """Return whether networks of `n_weights` weights should be trained through graphs on a device.
+def side_by_side(network: Network, device: torch.device) -> int:
+    """Return how many networks are trained at the same time on a device.
 
     Large networks fill a GPU one at a time, and to capture an update takes the memory of all its operations together.
     """
-    return has_graphs(device) and n_weights < LARGE
+    return SIDE_BY_SIDE if has_graphs(device) and network.dim < LARGE else 1
+
+
+def pays(model: ReplicaModel, device: torch.device) -> bool:
+    """Return whether the networks of a model should be trained through graphs on a device.
+
+    On a CPU, graphs pay for LeNet-5 in single precision, whose convolutions can be compiled.
+    """
+    if has_graphs(device):
+        return side_by_side(model.network, device) > 1
+    single = model.dtype == torch.float32 and model.short is None
+    return single and isinstance(model.network, LeNet) and model.network.activation == "relu"
 
 
 def train_in_graphs(
@@ -63,7 +82,7 @@ def train_in_graphs(
     rate: Rate | None,
     on_update: Callable[[int], None],
 ) -> Iterator[Any]:
-    """Train the networks of a series on a GPU, and yield the state of each after its last update.
+    """Train the networks of a series, and yield the state of each after its last update.
 
     Args:
         series: B fits.
@@ -81,8 +100,9 @@ def train_in_graphs(
     phases = [series.model.method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
     updates = {phase: _Update(series, schedule, phase, augment, rate) for phase in dict.fromkeys(phases)}
     at_once = min(AT_ONCE, *(max(1, MOST_NUMBERS // max(1, sum(update.numbers))) for update in updates.values()))
-    for first in range(0, len(members), SIDE_BY_SIDE):
-        networks = [_Network(series, *member) for member in members[first : first + SIDE_BY_SIDE]]
+    together = side_by_side(series.model.network, series.data.x.device)
+    for first in range(0, len(members), together):
+        networks = [_Network(series, *member) for member in members[first : first + together]]
         for block in range(0, n_updates, ROWS_AHEAD):
             count = min(ROWS_AHEAD, n_updates - block)
             for network in networks:
@@ -160,16 +180,23 @@ class _Update:
 
     @property
     def record(self) -> Recorder:
-        """Function that makes a CUDA graph of updates; plain calls where an operation waits for the GPU."""
+        """Function that makes a CUDA graph of updates; plain calls on a CPU, or if an operation waits for the GPU."""
         nodes = self._graph.graph.nodes if self._graph else ()
-        return plainly if any(node.target in WAIT for node in nodes) else record_graph
+        waits = not has_graphs(self._data.x.device) or any(node.target in WAIT for node in nodes)
+        return plainly if waits else record_graph
 
     @cached_property
     def _graph(self) -> GraphModule | None:
         try:
-            return capture(self._update, self._examples, 0)
+            graph = capture(self._update, self._examples, 0)
         except RuntimeError:
             return None
+        if not has_graphs(self._data.x.device):
+            try:
+                with_native_stages(graph, values_of(graph, self._examples))
+            except NoCompiler as reason:
+                note_obstacle(self._model.method.name, str(reason))
+        return graph
 
     def _update(self, *arguments: Tensor) -> list[Tensor]:
         return tree_flatten(self.applied(*arguments)[0])[0]

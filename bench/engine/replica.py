@@ -149,7 +149,7 @@ class ReplicaModel:
         short: torch.dtype | None = None,
     ):
         self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
-        self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
+        self.dtype, self.start, self.short = dtype, None if start is None else start.to(dtype), short
 
     def with_reference(self, n_rows: int) -> "ReplicaModel":
         """Return the model with batch normalisation by the statistics of the first `n_rows` rows of x."""
@@ -188,8 +188,8 @@ class ReplicaModel:
             present = torch.arange(index.shape[1], device=x.device) < replica.n_train
             batch = batch._replace(present=present.to(batch.x)[None])
         problem = self._problem(replica)
-        if self._short:
-            problem = replace(problem, network=Mixed(problem.network, self._short))
+        if self.short:
+            problem = replace(problem, network=Mixed(problem.network, self.short))
         result = self.method.update(problem, state, batch, noise, step)
         # A state may be a NamedTuple, so only a plain pair whose second part is a dictionary carries diagnostics.
         has_diagnostics = type(result) is tuple and len(result) == 2 and isinstance(result[1], dict)

@@ -1,6 +1,6 @@
 """Training of large networks, with the same methods as for many small networks at once.
 
-They are trained one after the other; on a GPU, those of fewer than a million weights run side by side
+They are trained one after the other. Small ones are trained through captured graphs, on a GPU side by side
 (`bench.engine.graphed_series`).
 """
 
@@ -70,7 +70,7 @@ def train_sequentially(
     if isinstance(method, FullBatchMethod):
         posteriors = _fitted(series, schedule, on_update)
         return SequentialFits(schedule, series, tuple(posteriors), record)
-    graphs = pays(series.model.network.dim, data.x.device)
+    graphs = pays(series.model, data.x.device)
     train = train_in_graphs if graphs else train_singly
     states = train(series, schedule, record, augment, None if method.constant_rate else rate, on_update)
     posteriors = []

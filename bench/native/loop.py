@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from lockstep_bench.bench.native.libraries import compiled, lanes
 from lockstep_bench.bench.native.lowering import lower
 from lockstep_bench.bench.native.nests import bind
 from lockstep_bench.bench.native.source import chains, source_of
+from lockstep_bench.bench.native.threads import in_threads
 from lockstep_bench.bench.native.values import Value
 
 
@@ -186,11 +186,9 @@ class Replicas:
         """
         n_updates = len(rows)
         rows = np.ascontiguousarray(rows[:1] if loop.full_batch else rows, dtype=np.int64)
-        n_threads = min(torch.get_num_threads(), self._lanes.n_blocks)
-        bounds = np.linspace(0, self._lanes.n_blocks, n_threads + 1).astype(int).tolist()
 
-        def run(thread: int) -> None:
-            numbers = bounds[thread], bounds[thread + 1], n_updates, first_update, self._lanes.n_replicas
+        def run(first: int, end: int) -> None:
+            numbers = first, end, n_updates, first_update, self._lanes.n_replicas
             workspace = aligned((loop.library.workspace_bytes(),), np.dtype(np.uint8))
             loop.library.run(
                 *map(ctypes.c_int64, numbers),
@@ -199,11 +197,7 @@ class Replicas:
                 *map(address, (self._generators, workspace)),
             )
 
-        if n_threads == 1:
-            run(0)
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(run, range(n_threads)))
+        in_threads(self._lanes.n_blocks, run)
         for chain in loop.chains:
             arrays = [self._next[chain[0]], *(self._state[number] for number in chain)]
             turns = n_updates % len(arrays)

@@ -1,4 +1,7 @@
-"""Image networks trained side by side, as on a GPU. CUDA graphs are replaced by plain calls."""
+"""Image networks trained through captured graphs: on a CPU, and as on a GPU.
+
+CUDA graphs are replaced by plain calls.
+"""
 
 import math
 
@@ -8,19 +11,22 @@ import torch
 
 from lockstep_bench import methods
 from lockstep_bench.bench.conformance.examined import middle_of
-from lockstep_bench.bench.engine import cuda_loop, graphed_series
+from lockstep_bench.bench.engine import cuda_loop, graphed_series, sequential_training
 from lockstep_bench.bench.engine.augment import crops_and_flips
 from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
+from lockstep_bench.bench.engine.native_training import noted_obstacles
 from lockstep_bench.bench.engine.private_torch import tree_leaves
 from lockstep_bench.bench.engine.rates import cosine
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.sequential_training import train_sequentially
+from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.stages import Stage
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.likelihoods import Categorical
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
-from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.convnets import ConvNet, LeNet
 from lockstep_bench.methods.problem import FULL_LR, Step, Task
 from lockstep_bench.shared.seeds import seed_of
 
@@ -198,3 +204,44 @@ def test_large_networks_are_trained_one_by_one(data, on_gpu, monkeypatch):
     assert train(data, MAP()).execution == "captured"
     monkeypatch.setattr(graphed_series, "LARGE", 10)
     assert train(data, MAP()).execution == "sequential"
+
+
+LENET = Task("tiny", Categorical(3), LeNet((1, 12, 12), 3))
+
+
+@pytest.fixture(scope="module")
+def small_images() -> Data:
+    generator = np.random.default_rng(0)
+    return Data.of(generator.integers(0, 256, size=(60, 144), dtype=np.uint8), np.arange(60.0) % 3)
+
+
+def train_lenet(data, name, **options):
+    method = methods.get(name)
+    fits = [Fit(np.arange(25), middle_of(method.search_space(LENET)), seed) for seed in (7, 8)]
+    schedule = Schedule.exactly(method, 25, 6, N_UPDATES)
+    return train_sequentially(method, LENET, data, fits, schedule, channels=1, rate=cosine, **options)
+
+
+@pytest.mark.parametrize("name", ["map", "deep-ensemble"])
+def test_lenet_on_a_cpu_is_trained_by_compiled_stages(small_images, name, monkeypatch):
+    compiled = train_lenet(small_images, name)
+    monkeypatch.setattr(sequential_training, "pays", lambda *_: False)
+    by_torch = train_lenet(small_images, name)
+    assert (compiled.execution, by_torch.execution) == ("captured", "sequential")
+    for one, other in zip(leaves(compiled), leaves(by_torch), strict=True):
+        assert not torch.equal(one, other)
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_lenet_on_a_cpu_needs_no_compiler(small_images, monkeypatch):
+    def missing(stage):
+        raise NoCompiler("no compiler was found")
+
+    compiled = train_lenet(small_images, "map")
+    monkeypatch.setattr(Stage, "library", missing)
+    with noted_obstacles() as noted:
+        plain = train_lenet(small_images, "map")
+    assert noted == {"map": "no compiler was found"}
+    for one, other in zip(leaves(plain), leaves(compiled), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+        assert not torch.equal(one, other)

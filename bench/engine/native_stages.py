@@ -16,7 +16,8 @@ from lockstep_bench.bench.native.stages import Stage
 
 BACKWARD = aten.avg_pool2d_backward.default, aten.threshold_backward.default, aten.convolution_backward.default
 
-OF_POOLING: tuple[Any, ...] = ([], [0, 0], False, True, None)  # stride, padding and further options, if nobody has set them
+# Stride, padding and further options of a pooling, if nobody has set them.
+OF_POOLING: tuple[Any, ...] = ([], [0, 0], False, True, None)
 
 
 class _Found(NamedTuple):

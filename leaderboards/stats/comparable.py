@@ -15,6 +15,7 @@ from lockstep_bench.leaderboards.stats.families import family_of
 from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.schemes import SPLIT, flagged_in_words, splits_of
+from lockstep_bench.leaderboards.stats.suites import origin
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.methods import UNRANKED
 
@@ -152,11 +153,27 @@ class Comparable(NamedTuple):
         tested: np.ndarray = placed[:, None] | placed
         return tested
 
+    @property
+    def origins(self) -> list[str]:
+        """For each data set, the one whose rows it has (`suites.origin`)."""
+        return [origin(name) for name in self.by_dataset]
+
+    def by_origin(self, values: np.ndarray) -> np.ndarray:
+        """Return the means of values (D, ...) over data sets with the same rows, in the order of the first of them.
+
+        Data sets made from the same rows, such as nested subsamples, are not independent.
+        """
+        origins = np.array(self.origins)
+        names = dict.fromkeys(self.origins)
+        return (
+            np.stack([values[origins == name].mean(axis=0) for name in names]) if len(names) < len(values) else values
+        )
+
     def digest(self) -> str:
-        """Return a digest of the attributes without the notes, and of the families of the methods."""
+        """Return a digest of the attributes without the notes, of origins, and of the families of the methods."""
         boards = {name: (board.ratio, board.by_median) for name, board in self.by_dataset.items()}
         families = [family_of(name) for name in self.methods]
-        said = repr((self._replace(by_dataset={}, notes=[]), boards, families))
+        said = repr((self._replace(by_dataset={}, notes=[]), boards, families, self.origins))
         digest = hashlib.sha256(said.encode("utf-8", "surrogatepass"))
         for board in self.by_dataset.values():
             digest.update(board.scores.tobytes())

@@ -4,7 +4,8 @@ Every mark on a page and every row that `python -m leaderboards rank` prints is 
 what the verdicts mean and how often they are wrong.
 
 - Over several data sets the statistical unit is the data set: verdicts and confidence sets of ranks are those of
-  `sign_flips`, intervals of differences those of the paired t over data sets.
+  `sign_flips`, intervals of differences those of the paired t over data sets. Data sets that were made from the same
+  rows, such as nested subsamples, are one unit, represented by the mean of their losses.
 - On one data set the statistical unit is the split: verdicts and confidence sets of ranks are those of
   `corrected_pairs`, intervals of differences those of the corrected resampled t.
 
@@ -64,7 +65,8 @@ class Ranked(NamedTuple):
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: number of these splits on which it has no value.
-        n_compared: number of data sets (on one data set: splits) behind `difference`; 0 without one.
+        n_compared: number of data sets with rows of their own (on one data set: splits) behind `difference`; 0 without
+            one.
         detectable: the smallest true difference to the reference for which the interval excludes 0 with 80 %
             probability.
         needed: data sets (on one data set: splits) that would detect a difference as large as the one seen with 80 %
@@ -159,7 +161,12 @@ def rank_runs(runs: Runs, metric: str, **options: Unpack[ComparisonOptions]) -> 
 def over_datasets(boards: Comparable, asked: Asked = ALL) -> Ranking:
     """Return the ranking of methods over data sets, from results in which every method was run on every split."""
     rows = remembered(_over_datasets, boards, asked) if boards.by_dataset and boards.methods else []
-    n_datasets = len(boards.by_dataset)
+    n_datasets = len(set(boards.origins))
+    if len(rows) > 1 and n_datasets < len(boards.by_dataset):
+        boards.notes.append(
+            f"The {len(boards.by_dataset)} data sets have the rows of {n_datasets}. Those with the same rows count as "
+            "one in tests and intervals, by the mean of their differences."
+        )
     if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
             f"No verdicts over {n_datasets} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance puts one "
@@ -238,8 +245,8 @@ class _Places(NamedTuple):
 def _over_datasets(boards: Comparable, asked: Asked) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
-    typical = np.column_stack([_typical_differences(board, boards) for board in parts])
-    differences = [corrected_mean(of_method[~np.isnan(of_method)]) for of_method in typical]
+    typical = boards.by_origin(np.stack([_typical_differences(board, boards) for board in parts]))
+    differences = [corrected_mean(of_method[~np.isnan(of_method)]) for of_method in typical.T]
     unknown = np.full(len(boards.methods), nan)
     if not asked.tests:
         untested = np.zeros((len(unknown), len(unknown)), bool)
@@ -249,7 +256,7 @@ def _over_datasets(boards: Comparable, asked: Asked) -> list[Ranked]:
     if compared_by_ratio(boards.metric):
         detectable = np.expm1(detectable)
     odds = asked.power and asked.odds
-    probability = best_probabilities(losses) if odds else unknown
+    probability = best_probabilities(boards.by_origin(losses)) if odds else unknown
     places = _Places(losses, compared.worse, probability, detectable, compared.needed if odds else None)
     return _rows(boards, parts, places, differences, asked.power)
 
@@ -319,13 +326,15 @@ def _rows(
 
 
 def losses_over_datasets(boards: Comparable) -> np.ndarray:
-    """Return losses of M methods on D data sets (D, M), as logarithms if the metric is compared by ratios."""
+    """Return losses of M methods on D data sets (D, M), as logarithms if the metric is compared by ratios.
+
+    Data sets with the same rows are one (`Comparable.by_origin`).
+    """
     losses = np.stack([_means(board, boards) for board in boards.by_dataset.values()])
-    if not compared_by_ratio(boards.metric):
-        return losses
-    with np.errstate(divide="ignore"):
-        logs: np.ndarray = np.log(losses)
-        return logs
+    if compared_by_ratio(boards.metric):
+        with np.errstate(divide="ignore"):
+            losses = np.log(losses)
+    return boards.by_origin(losses)
 
 
 def losses_over_splits(board: SplitScores, boards: Comparable) -> np.ndarray:

@@ -54,6 +54,35 @@ def test_clear_winner_gets_the_verdict_best(cells):
     assert ranking.rows[0].p_best > 0.95
 
 
+def test_subsamples_of_a_set_count_as_one(cells):
+    """Three sizes of each of eight sets give the verdicts, intervals and probabilities of the eight means."""
+    rng = np.random.default_rng(0)
+    levels = {"map": 2.0, "vifa": 2.0, "swag": 1.9}
+    bases = ["kin8nm", "naval", "power", "protein", "gp-pumadyn32nm", "gp-pol", "gp-elevators", "gp-bike"]
+    nested, means = {}, {}
+    for base in bases:
+        losses = {m: level + 0.1 * rng.normal() + 0.001 * rng.normal(size=3) for m, level in levels.items()}
+        for number, size in enumerate((50, 100, 200)):
+            nested[f"{base}-n{size}"] = {method: [values[number]] for method, values in losses.items()}
+        means[base] = {method: [values.mean()] for method, values in losses.items()}
+    found, expected = (rank(cells(*rows_of(values)), "uci", "paper", "nmll") for values in (nested, means))
+    assert found.notes[0].startswith("The 24 data sets have the rows of 8.")
+    assert not expected.notes
+    for one, other in zip(found.rows, expected.rows, strict=True):
+        assert (one.n_datasets, other.n_datasets) == (24, 8)
+        alike = ("method", "verdict", "rank_low", "rank_high", "n_compared", "p_best")
+        assert all(getattr(one, name) == getattr(other, name) for name in alike)
+        for name in ("difference", "low", "high", "detectable", "verdict_detectable"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), nan_ok=True)
+
+
+def test_fewer_than_six_sets_have_no_verdicts_however_many_subsamples(cells):
+    names = [f"{base}-n{size}" for base in ("kin8nm", "power") for size in (50, 100, 200, 500)]
+    ranking = rank(cells(*rows_of({name: {"map": [2.0], "swag": [1.0]} for name in names})), "uci", "paper", "nmll")
+    assert {row.verdict for row in ranking.rows} == {"undecided"}
+    assert any(note.startswith("No verdicts over 2 data sets") for note in ranking.notes)
+
+
 def test_differences_have_the_sign_of_the_metric(cells):
     accuracy = {"d1": {"map": [0.8, 0.8], "swag": [0.9, 0.9]}, "d2": {"map": [0.7], "swag": [0.9]}}
     ranking = rank(cells(*rows_of(accuracy, "accuracy")), "uci", "paper", "accuracy")

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -24,8 +24,8 @@ from torch import Tensor
 from torch.fx import GraphModule
 
 from lockstep_bench.bench.engine.augment import Augment
-from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates, Recorder, plainly
-from lockstep_bench.bench.engine.cuda_loop import record as record_graph
+from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates, plainly, record
+from lockstep_bench.bench.engine.cuda_loop import Step as UpdateStep
 from lockstep_bench.bench.engine.graph_capture import capture, values_of
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.native_stages import with_native_stages
@@ -44,6 +44,8 @@ from lockstep_bench.methods.networks.convnets import LeNet
 from lockstep_bench.methods.networks.mlp import Network
 from lockstep_bench.methods.problem import FULL_LR, Step
 from lockstep_bench.shared.seeds import seed_of
+
+Updates = Callable[[Tensor, Tensor, Tensor, Sequence[Tensor]], Sequence[Tensor]]
 
 SIDE_BY_SIDE = 8
 LARGE = 1_000_000  # weights
@@ -178,12 +180,16 @@ class _Update:
         """
         return self._graph.forward if self._graph else self._update
 
-    @property
-    def record(self) -> Recorder:
-        """Function that makes a CUDA graph of updates; plain calls on a CPU, or if an operation waits for the GPU."""
+    def several(self, fixed: Sequence[Tensor]) -> Updates:
+        """Return a function that makes several updates of one network, whose replica has the leaves `fixed`.
+
+        Its arguments are rows, random numbers and `counts` of each update, and the leaves of the state.
+        """
+        if not has_graphs(self._data.x.device):
+            return partial(_one_by_one, self.step, fixed)
         nodes = self._graph.graph.nodes if self._graph else ()
-        waits = not has_graphs(self._data.x.device) or any(node.target in WAIT for node in nodes)
-        return plainly if waits else record_graph
+        waits = any(node.target in WAIT for node in nodes)
+        return GraphedUpdates(self.step, fixed, plainly if waits else record)
 
     @cached_property
     def _graph(self) -> GraphModule | None:
@@ -222,6 +228,14 @@ class _Update:
         return self._model.update(replica, x, y, self._places, state, noise, Step(counts[0], self.phase))
 
 
+def _one_by_one(
+    step: UpdateStep, fixed: Sequence[Tensor], index: Tensor, noise: Tensor, counts: Tensor, leaves: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    for update in zip(index, noise, counts, strict=True):
+        leaves = step(*fixed, *update, *leaves)
+    return leaves
+
+
 class _Network:
     """One network, its state, random numbers and rows, and the graphs of its updates.
 
@@ -234,11 +248,12 @@ class _Network:
     def __init__(self, series: Series, number: int, member: int):
         fit, self._replica = series.fits[number], series.replicas[number]
         state = series.model.init(self._replica, series.noise(fit, member, "init"))
+        self._leaves: Sequence[Tensor]
         self._leaves, self._structure = tree_flatten(state)
         self._replica_leaves = tree_flatten(self._replica)[0]
         self._rows = RowStream(fit.rows, seed_of(fit.seed, member, "rows"))
         self._noise = [series.noise(fit, member, purpose) for purpose in ("augment", "update")]
-        self._graphs: dict[Hashable, GraphedUpdates] = {}
+        self._made: dict[Hashable, Updates] = {}
         self._loaded: tuple[Tensor, Tensor]
         self._next: tuple[Tensor, Tensor, Tensor]
         self._device = series.data.x.device
@@ -273,9 +288,9 @@ class _Network:
     def advance(self, update: _Update) -> None:
         """Make the next updates."""
         with self._beside():
-            if update.phase not in self._graphs:
-                self._graphs[update.phase] = GraphedUpdates(update.step, self._replica_leaves, update.record)
-            self._leaves = self._graphs[update.phase](*self._next, self._leaves)
+            if update.phase not in self._made:
+                self._made[update.phase] = update.several(self._replica_leaves)
+            self._leaves = self._made[update.phase](*self._next, self._leaves)
 
     def state(self) -> Any:
         """Return the state after the last update, which the current stream waits for."""

@@ -1,6 +1,10 @@
-"""Time of an update of LeNet-5 on a GPU: networks one after the other, and side by side as CUDA graphs.
+"""Time of an update of LeNet-5: networks one by one in torch's operations, and through captured graphs.
 
     python -m benchmarks.image_updates --methods map,mfvi,swag
+    python -m benchmarks.image_updates --device cpu --updates 60
+
+On a GPU, the graphs are CUDA graphs, and several networks train side by side. On a CPU, stages of the network are
+compiled.
 
 The images are noise, 60,000 of 28 x 28 pixels. Hyper-parameters are the middle of their ranges. The time of an update
 is the difference between a longer and a shorter training of the same networks, divided by the difference in the number
@@ -79,7 +83,7 @@ def milliseconds(name: str, data: Data, train: Train, n_fits: int, updates: tupl
 @app.command()
 def measure(
     names: Annotated[str, typer.Option("--methods", help="Comma-separated names of methods.")] = "map,mfvi,swag,vifa",
-    device: Annotated[str, typer.Option(help="Torch's name of the GPU.")] = "cuda",
+    device: Annotated[str, typer.Option(help="Torch's name of the device.")] = "cuda",
     updates: Annotated[int, typer.Option(help="Updates of the longer training.", min=20)] = 500,
 ) -> None:
     """Print the milliseconds of an update of LeNet-5, batch size 128, per network."""

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.audits import Audited, audited_sets
-from lockstep_bench.leaderboards.data.frames import listed
+from lockstep_bench.leaderboards.data.frames import listed, records
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
@@ -30,7 +30,8 @@ from lockstep_bench.leaderboards.stats.factors import Design, designs
 from lockstep_bench.leaderboards.stats.rank_correlation import FEWEST_METHODS
 from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
 from lockstep_bench.leaderboards.stats.runs import Runs
-from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, with_labelled_presets
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.summary import BOARD, Moments, per_split, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
@@ -178,6 +179,11 @@ class Site:
         return seconds_as_run(self.results.cells, self.results.rows)
 
     @cached_property
+    def folders(self) -> pd.DataFrame:
+        """Results folders of each suite and data set: columns folder, suite, dataset."""
+        return self.cells[["folder", "suite", "dataset"]].drop_duplicates()
+
+    @cached_property
     def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:
         """Results of longer training, by suite, data set, method, preset (without a hash) and protocol hash."""
         by_protocol: dict[tuple[str, ...], list[LongerTraining]] = {}
@@ -271,10 +277,10 @@ class Site:
     def coverage(self) -> dict[tuple[str, str, str], pd.Series]:
         """Mean coverage of 90 % intervals per data set, by suite, preset and method."""
         known = self.summary[(self.summary["metric"] == "coverage_90") & (self.summary["n"] > 0)]
-        return {
-            (str(suite), str(preset), str(method)): part.set_index("dataset")["mean"]
-            for (suite, preset, method), part in known.groupby(["suite", "preset", "method"])
-        }
+        of_method: dict[tuple[str, str, str], dict[str, float]] = {}
+        for row in records(known, Moments):
+            of_method.setdefault((row.suite, row.preset, row.method), {})[row.dataset] = row.mean
+        return {key: pd.Series(means, name="mean") for key, means in of_method.items()}
 
     @cached_property
     def failures(self) -> list[Failure]:
@@ -285,6 +291,16 @@ class Site:
     def budgeted(self) -> list[BudgetSeries]:
         """Series of presets that differ only in their time budget."""
         return series_of(self.cells)
+
+    @cached_property
+    def exchangeable(self) -> tuple[str, str] | None:
+        """The first suite and preset with several methods whose data sets have exchangeable splits; None for none."""
+        for suite in self.suites:
+            preset = self.presets(suite)[0]
+            datasets, _, methods = self.runs(suite, preset).names
+            if not any(splits_of(str(name)).along_features for name in datasets) and len(methods) > 1:
+                return suite, preset
+        return None
 
     @cached_property
     def audited(self) -> Mapping[str, Audited]:

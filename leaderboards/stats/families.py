@@ -3,7 +3,9 @@
 Variants of one method, which share a module, form a family.
 """
 
+from collections.abc import Collection
 from functools import cache
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,7 +20,27 @@ def family_of(method: str) -> str:
     return card(method).family or method
 
 
-def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
+class Validation(NamedTuple):
+    """Validation scores by which one variant of each family is chosen.
+
+    Attributes:
+        n_cells: number of results of each method.
+        scores: mean score over splits, data sets x methods.
+    """
+
+    n_cells: pd.Series
+    scores: pd.DataFrame
+
+
+def validation(cells: pd.DataFrame) -> Validation:
+    """Return the validation scores in result rows, which have the columns `VALIDATED`."""
+    n_cells = cells.groupby("method").size().rename(index=str)
+    scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
+    scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
+    return Validation(n_cells, scores)
+
+
+def representatives(validated: Validation, among: Collection[str] | None = None, keep: str = "") -> dict[str, str]:
     """Return the variant that represents each family of variants of one method, by family.
 
     Of the variants with the most results, the one with the best mean rank by validation score represents a family. The
@@ -28,12 +50,13 @@ def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
     shortest name.
 
     Args:
-        cells: result rows of one suite and preset, with the columns `VALIDATED`.
+        validated: validation scores of one suite and preset.
+        among: methods to choose from; None for all.
         keep: a method that represents its family whatever its score; "" for none.
     """
-    n_cells = cells.groupby("method").size().rename(index=str)
-    scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
-    scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
+    wanted = None if among is None else set(among)
+    n_cells, scores = validated.n_cells, validated.scores
+    n_cells = n_cells if wanted is None else n_cells[[name in wanted for name in n_cells.index]]
     chosen = {}
     for family, methods in pd.Series(n_cells.index, n_cells.index).groupby(n_cells.index.map(family_of)):
         names = [str(name) for name in methods]

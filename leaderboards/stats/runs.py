@@ -5,6 +5,7 @@ Names are replaced by numbers once for all metrics, as a site asks for hundreds 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.metrics import OPTIONAL
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.dependence import ratio_of
-from lockstep_bench.leaderboards.stats.families import VALIDATED, representatives
+from lockstep_bench.leaderboards.stats.families import VALIDATED, Validation, representatives, validation
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.schemes import flagged_rows
 
@@ -93,8 +94,12 @@ class Runs:
         """Return the variant that represents each family among some methods (`families.representatives`)."""
         key = keep, *methods
         if key not in self._representatives:
-            self._representatives[key] = representatives(self.chosen(methods=methods).frame(VALIDATED), keep)
+            self._representatives[key] = representatives(self._validation, methods, keep)
         return self._representatives[key]
+
+    @cached_property
+    def _validation(self) -> Validation:
+        return validation(self.frame(VALIDATED))
 
     def ratios(self) -> dict[str, float]:
         """Return n_test / n_train of the splits of each data set that has runs (`dependence.ratio_of`)."""

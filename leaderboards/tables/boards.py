@@ -269,7 +269,7 @@ def _cell_of(
     hint = cell.hint
 
     def printed(part: str) -> str:
-        return _cell(means[part][method], None, None).value if method in means.get(part, ()) else ""
+        return _value(means[part][method]) if method in means.get(part, ()) else ""
 
     if name in PARTS and cell.value:
         hint += "; " + ", ".join(f"{metric(part).title} {value}" for part in PARTS[name] if (value := printed(part)))
@@ -281,6 +281,16 @@ def _cell_of(
         hint += f"; a calibrated model would have {expected} on average, and up to {most} on a split with a"
         hint += " probability of 95 %"
     return cell._replace(hint=hint)
+
+
+def _value(values: Moments) -> str:
+    """Return the number of a cell as printed; "" without one."""
+    if values.n == 0:
+        return ""
+    decimals = decimals_for(values.mean, values.stderr)
+    if values.by_median:
+        return number(values.median, max(decimals, decimals_for(values.median)))
+    return not_nothing(values.mean, decimals)
 
 
 def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:
@@ -299,7 +309,7 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Boa
     if place is not None and ranking is not None:
         hint += _difference_in_words(place, ranking, metric(values.metric).goal)
     return BoardCell(
-        value=middle if values.by_median else not_nothing(values.mean, decimals),
+        value=_value(values),
         stderr="" if values.by_median else stderr,
         median=middle,
         verdict="" if place is None else place.verdict,

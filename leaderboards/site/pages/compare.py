@@ -17,7 +17,6 @@ from markupsafe import Markup
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.answers import ANSWERED, measured
-from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.units import unit_of_difference
 from lockstep_bench.methods import UNRANKED
 
@@ -25,22 +24,12 @@ MOST_METHODS = 5
 DIGITS = 7  # of a value
 
 
-def suite_and_preset(site: Site) -> tuple[str, str] | None:
-    """Return the first suite and preset whose data sets have exchangeable splits; None if there is none."""
-    for suite in site.suites:
-        preset = site.presets(suite)[0]
-        datasets, _, methods = site.runs(suite, preset).names
-        if not any(splits_of(str(name)).along_features for name in datasets) and len(methods) > 1:
-            return suite, preset
-    return None
-
-
 def rivals(site: Site, method: str) -> list[str]:
     """Return the best variants of the other families, by mean rank: those that a method's page offers to compare with.
 
     The list is empty if `method` is not on the page that compares methods.
     """
-    chosen = suite_and_preset(site)
+    chosen = site.exchangeable
     name = next((name for name in ANSWERED if chosen and measured(site, *chosen, name)), None)
     if not chosen or not name:
         return []
@@ -52,7 +41,7 @@ def rivals(site: Site, method: str) -> list[str]:
 
 def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `compare.html`."""
-    chosen = suite_and_preset(site)
+    chosen = site.exchangeable
     assert chosen, "the page is made only if there is something to compare"
     suite, preset = chosen
     values = dict(_values(site, suite, preset))

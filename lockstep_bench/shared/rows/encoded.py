@@ -54,7 +54,9 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
             whole = _encoded(_whole(column))
-            columns[name] = pd.Series(_texts(whole, np.nan), dtype=PYTHON_TEXT)
+            texts = pd.array(whole.dictionary.to_pylist(), dtype=PYTHON_TEXT)  # each is looked at only once
+            codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            columns[name] = pd.Series(texts.take(codes, allow_fill=True), copy=False)
         elif pa.types.is_floating(column.type) and column.null_count == len(column):
             columns[name] = pd.Series(nothing, copy=False)
         else:

@@ -54,8 +54,9 @@ def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
     if not cells[["suite", "preset", "protocol_hash"]].drop_duplicates().duplicated(["suite", "preset"]).any():
         return cells
     several = cells.groupby(["suite", "preset"])["protocol_hash"].transform("nunique") > 1
-    labelled = cells["preset"] + "@" + cells["protocol_hash"].str[:8]
-    return cells.assign(preset=cells["preset"].where(~several, labelled))
+    preset = cells["preset"].astype(str)
+    labelled = preset + "@" + cells["protocol_hash"].astype(str).str[:8]
+    return cells.assign(preset=preset.where(~several, labelled))
 
 
 def per_split(cells: pd.DataFrame) -> pd.DataFrame:

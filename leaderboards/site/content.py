@@ -324,6 +324,15 @@ class Site:
         """Names of methods, in alphabetical order."""
         return sorted(self.cells["method"].unique())
 
+    @cached_property
+    def families(self) -> dict[str, list[str]]:
+        """Methods of each family of variants, in alphabetical order."""
+        families: dict[str, list[str]] = {}
+        for method in self.methods:
+            if family := self.card(method).family:
+                families.setdefault(family, []).append(method)
+        return families
+
     def standings(self, suite: str, preset: str, name: str) -> Standings:
         """Return the standings of all methods by one metric, computed at the first call."""
         key = suite, preset, name

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lockstep_bench.leaderboards.data import published as papers
-from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.data.frames import listed, records
 from lockstep_bench.leaderboards.data.published import Published, apart
 from lockstep_bench.leaderboards.data.times import about_times
 from lockstep_bench.leaderboards.metrics import (
@@ -237,8 +237,16 @@ def _fewer(measured: dict[str, BoardRow], ranking: Ranking | None) -> set[str]:
 
 def _means(summary: pd.DataFrame) -> Means:
     """Return the rows of a summary, made when they are read: pages show a few of the metrics for all methods."""
-    places = {str(name): places for name, places in summary.groupby("metric", sort=False).indices.items()}
-    return OnDemand(places, lambda name: {row.method: row for row in records(summary.iloc[places[name]], Moments)})
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(listed(summary["metric"])):
+        places.setdefault(name, []).append(place)
+    columns = [listed(summary[name]) for name in Moments._fields]
+
+    def of_metric(name: str) -> dict[str, Moments]:
+        rows = (Moments._make(column[place] for column in columns) for place in places[name])
+        return {row.method: row for row in rows}
+
+    return OnDemand(places, of_metric)
 
 
 def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking | None]) -> list[BoardRow]:
@@ -309,7 +317,7 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Boa
     if place is not None and ranking is not None:
         hint += _difference_in_words(place, ranking, metric(values.metric).goal)
     return BoardCell(
-        value=_value(values),
+        value=middle if values.by_median else not_nothing(values.mean, decimals),
         stderr="" if values.by_median else stderr,
         median=middle,
         verdict="" if place is None else place.verdict,

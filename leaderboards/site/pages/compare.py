@@ -68,10 +68,12 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
             continue
         table = site.standings(suite, preset, name).table
         by_method: dict[str, dict[str, list[float | None]]] = {}
-        for dataset, part in table.observed.groupby(level="dataset"):
-            everywhere = table.tried.loc[part.index].to_numpy().all(axis=0)
-            columns = part.to_numpy()[:, everywhere].T.tolist()
-            for method, numbers in zip(part.columns.to_numpy()[everywhere], columns, strict=True):
+        names, methods = table.observed.index.get_level_values("dataset"), np.array(table.methods, object)
+        for dataset in table.datasets:
+            of_dataset = names == dataset
+            everywhere = table.tried.to_numpy()[of_dataset].all(axis=0)
+            columns = table.observed.to_numpy()[of_dataset][:, everywhere].T.tolist()
+            for method, numbers in zip(methods[everywhere], columns, strict=True):
                 if method not in UNRANKED:
                     rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
                     by_method.setdefault(str(method), {})[str(dataset)] = rounded

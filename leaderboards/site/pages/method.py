@@ -123,8 +123,7 @@ def pairs_of(site: Site, method: str) -> list[tuple[str, str]]:
 
 def relatives(site: Site, method: str) -> list[str]:
     """Return the other methods of a method's family."""
-    family = site.card(method).family
-    return [other for other in site.methods if other != method and family and site.card(other).family == family]
+    return [other for other in site.families.get(site.card(method).family, []) if other != method]
 
 
 def section(

@@ -219,11 +219,14 @@ class Site:
         other page shows them.
         """
         suite, dataset, preset = key
+        alone: list[Runs] = []  # those of this data set, chosen when they are first needed
 
         def ranking(name: str) -> Ranking | None:
             if name in HEADLINE:
                 return self.rankings(suite, preset, name).get(dataset)
-            return self._ranked(self.runs(suite, preset).chosen(datasets=[dataset]), name).get(dataset)
+            if not alone:
+                alone.append(self.runs(suite, preset).chosen(datasets=[dataset]))
+            return self._ranked(alone[0], name).get(dataset)
 
         return OnDemand([name for name in names if metric(name).goal is not None], ranking)
 
@@ -257,8 +260,11 @@ class Site:
 
     def published_of(self, key: Key) -> pd.DataFrame:
         """Return the published numbers of a board's data set."""
-        suite, dataset, _ = key
-        return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
+        return self.published.iloc[self._places_of_published.get(key[:2], [])]
+
+    @cached_property
+    def _places_of_published(self) -> Mapping[tuple[str, str], np.ndarray]:
+        return cast("Mapping[tuple[str, str], np.ndarray]", self.published.groupby(["suite", "dataset"]).indices)
 
     @cached_property
     def designs(self) -> list[Design]:

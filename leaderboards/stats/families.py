@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lockstep_bench.leaderboards.stats.ranks import ranks
 from lockstep_bench.methods import card, headline
 
 VALIDATED = ("dataset", "method", "validation_nmll", "validation_w2_scaled")
@@ -62,7 +63,7 @@ def representatives(validated: Validation, among: Collection[str] | None = None,
         names = [str(name) for name in methods]
         most = n_cells[names].max()
         full = [name for name in names if n_cells[name] == most]
-        ranks = scores[full].rank(axis=1, na_option="bottom").mean()
-        order = {name: (ranks[name], name not in headline(), len(name), name) for name in full}
+        mean_ranks = ranks(scores[full].to_numpy(float)).mean(axis=0).tolist() if len(full) > 1 else [1.0]
+        order = {name: (rank, name not in headline(), len(name), name) for name, rank in zip(full, mean_ranks, strict=True)}
         chosen[str(family)] = keep if keep in names else min(full, key=order.__getitem__)
     return chosen

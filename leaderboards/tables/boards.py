@@ -177,7 +177,7 @@ def board(
         published: rows of `data.published.read_published` on this data set.
         sources: list that cited sources are added to.
     """
-    suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
+    suite, dataset, preset = (str(summary[name].iloc[0]) for name in ("suite", "dataset", "preset"))
     known = set(summary.loc[summary["n"] > 0, "metric"])
     names = [name for name in summary["metric"].unique() if name in known or not known]
     means = _means(summary)
@@ -351,6 +351,8 @@ def _reported(
 ) -> list[BoardRow]:
     """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
+    if relevant.empty:
+        return []
     rows = []
     for (group, _), reports in relevant.groupby(["method", "source"], sort=False):
         method = str(group)

@@ -22,6 +22,7 @@ from lockstep_bench.methods import UNRANKED
 
 MOST_METHODS = 5
 DIGITS = 7  # of a value
+POWERS_OF_TEN = np.array([10.0**power for power in range(16)])  # without an error, as is their product with seven digits
 
 
 def rivals(site: Site, method: str) -> list[str]:
@@ -72,14 +73,27 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
         for dataset in table.datasets:
             of_dataset = names == dataset
             everywhere = table.tried.to_numpy()[of_dataset].all(axis=0)
-            columns = table.observed.to_numpy()[of_dataset][:, everywhere].T.tolist()
+            columns = _rounded(table.observed.to_numpy()[of_dataset][:, everywhere].T)
             for method, numbers in zip(methods[everywhere], columns, strict=True):
                 if method not in UNRANKED:
-                    rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
-                    by_method.setdefault(str(method), {})[str(dataset)] = rounded
+                    by_method.setdefault(str(method), {})[str(dataset)] = numbers
         shown = metric(name)
         words = {"title": shown.title, "phrase": shown.phrase}
         yield name, words | {"goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}
+
+
+def _rounded(values: np.ndarray) -> list[list[float | None]]:
+    """Return values (M, n) with `DIGITS` significant digits; None for those that are not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        decimals = DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    usual = (decimals >= 0) & (decimals < len(POWERS_OF_TEN))
+    power = POWERS_OF_TEN[np.where(usual, decimals, 0).astype(int)]
+    rounded = np.rint(np.where(usual, values, 0.0) * power) / power  # exact, as the power of ten is
+    numbers: list[list[float | None]] = rounded.tolist()
+    for line, place in np.argwhere(~usual).tolist():
+        value = values[line, place]
+        numbers[line][place] = float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+    return numbers
 
 
 def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:

@@ -113,7 +113,8 @@ class Site:
         self.published = read_published()
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
-        self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
+        cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
+        self.cells = cells.assign(**{name: cells[name].cat.remove_unused_categories() for name in KEYS})
         of_sets = None if known is None else self.row_digests["dataset"]
         made = summaries(self.cells) if of_sets is None else summaries_again(self.cells, of_sets, known)
         self.summary = made.table.astype({"metric": "category"})

@@ -93,11 +93,16 @@ def cell(
 
 
 def cells(
-    entries: Mapping[str, tuple[BoardCell, str]], method: str, name: str, datasets: Sequence[str], target: str, plain: bool
+    entries: Mapping[str, tuple[BoardCell, str]],
+    method: str,
+    name: str,
+    datasets: Sequence[str],
+    target: str,
+    plain: bool,
 ) -> Markup:
     """Return the HTML table cells of one method on several data sets, each on a line.
 
-    They are made here, as a template takes twice the time for tens of thousands of them.
+    They are made here, as a template takes three times as long for tens of thousands of them.
 
     Args:
         entries: the entry on each data set that the method was run on, and what is missing from it, such as "2 failed".

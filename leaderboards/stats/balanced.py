@@ -39,11 +39,11 @@ def balanced(table: Paired, keep: Collection[str] = ()) -> Balanced:
         keep: the methods to keep. All others are left out, and so are the splits on which one of them was not run.
             Empty to choose the methods as described.
     """
-    known = table.observed.notna().to_numpy().any(axis=1)
-    tried = table.tried[known]
+    known = ~np.isnan(table.observed.to_numpy(float)).all(axis=1)
+    tried = table.tried.loc[known]
     methods = [method for method in tried if method in keep] if keep else _chosen(tried)
-    lines = known & table.tried[methods].to_numpy(bool).all(axis=1)
-    part = table._replace(observed=table.observed[methods][lines], tried=table.tried[methods][lines])
+    lines = known & np.all(table.tried[methods].to_numpy(bool), axis=1)
+    part = table._replace(observed=table.observed.loc[lines, methods], tried=table.tried.loc[lines, methods])
     return Balanced(part, lines, _sentences(table, part, lines))
 
 

@@ -55,15 +55,19 @@ def representatives(validated: Validation, among: Collection[str] | None = None,
         among: methods to choose from; None for all.
         keep: a method that represents its family whatever its score; "" for none.
     """
-    wanted = None if among is None else set(among)
-    n_cells, scores = validated.n_cells, validated.scores
-    n_cells = n_cells if wanted is None else n_cells[[name in wanted for name in n_cells.index]]
+    families: dict[str, list[str]] = {}
+    for name in validated.n_cells.index:
+        if among is None or name in among:
+            families.setdefault(family_of(name), []).append(name)
+    n_cells, scores = validated.n_cells.to_dict(), validated.scores.to_numpy(float)
+    column = {str(name): place for place, name in enumerate(validated.scores.columns)}
     chosen = {}
-    for family, methods in pd.Series(n_cells.index, n_cells.index).groupby(n_cells.index.map(family_of)):
-        names = [str(name) for name in methods]
-        most = n_cells[names].max()
+    for family, names in sorted(families.items()):
+        most = max(n_cells[name] for name in names)
         full = [name for name in names if n_cells[name] == most]
-        mean_ranks = ranks(scores[full].to_numpy(float)).mean(axis=0).tolist() if len(full) > 1 else [1.0]
-        order = {name: (rank, name not in headline(), len(name), name) for name, rank in zip(full, mean_ranks, strict=True)}
-        chosen[str(family)] = keep if keep in names else min(full, key=order.__getitem__)
+        mean_ranks = ranks(scores[:, [column[name] for name in full]]).mean(axis=0).tolist()
+        order = {
+            name: (rank, name not in headline(), len(name), name) for name, rank in zip(full, mean_ranks, strict=True)
+        }
+        chosen[family] = keep if keep in names else min(full, key=order.__getitem__)
     return chosen

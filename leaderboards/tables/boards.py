@@ -218,7 +218,7 @@ def board(
                     _tests_in_words(rankings.get(leading)),
                     _protocols_in_words(published, means, sources),
                     about_times(summary),
-                    "".join(f"{phrase}. " for phrase in legend(summary["remark"])).strip(),
+                    "".join(f"{phrase}. " for phrase in legend(summary["remark"].unique())).strip(),
                 ),
             )
         ),
@@ -251,12 +251,14 @@ def _means(summary: pd.DataFrame) -> Means:
 
 def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking | None]) -> list[BoardRow]:
     places = OnDemand(means, lambda name: _places(rankings.get(name)))
-    counts = summary.groupby("method", sort=False)[["n", "n_failed"]].max()
-    rows = []
-    for method, n, n_failed in zip(map(str, counts.index), *(counts[name].tolist() for name in counts), strict=True):
-        cells = OnDemand(means, partial(_cell_of, method, means, places, rankings))
-        rows.append(BoardRow(method, False, False, n, n_failed, cells))
-    return rows
+    most: dict[str, tuple[int, int]] = {}
+    for method, n, n_failed in zip(*(listed(summary[name]) for name in ("method", "n", "n_failed")), strict=True):
+        other_n, other_failed = most.get(method, (n, n_failed))
+        most[method] = max(n, other_n), max(n_failed, other_failed)
+    return [
+        BoardRow(method, False, False, *counts, OnDemand(means, partial(_cell_of, method, means, places, rankings)))
+        for method, counts in most.items()
+    ]
 
 
 def _places(ranking: Ranking | None) -> dict[str, Ranked]:

@@ -22,7 +22,7 @@ from lockstep_bench.methods import UNRANKED
 
 MOST_METHODS = 5
 DIGITS = 7  # of a value
-POWERS_OF_TEN = np.array([10.0**power for power in range(16)])  # without an error, as is their product with seven digits
+POWERS_OF_TEN = np.array([10.0**power for power in range(16)])
 
 
 def rivals(site: Site, method: str) -> list[str]:
@@ -88,7 +88,7 @@ def _rounded(values: np.ndarray) -> list[list[float | None]]:
         decimals = DIGITS - 1 - np.floor(np.log10(np.abs(values)))
     usual = (decimals >= 0) & (decimals < len(POWERS_OF_TEN))
     power = POWERS_OF_TEN[np.where(usual, decimals, 0).astype(int)]
-    rounded = np.rint(np.where(usual, values, 0.0) * power) / power  # exact, as the power of ten is
+    rounded = np.rint(np.where(usual, values, 0.0) * power) / power  # the nearest number, as the power of ten is exact
     numbers: list[list[float | None]] = rounded.tolist()
     for line, place in np.argwhere(~usual).tolist():
         value = values[line, place]

@@ -111,7 +111,9 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
             for dataset, row in site.measured_of[suite, preset, method]
         ]
         parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))
-    return digest_of(shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], packed(parts))
+    return digest_of(
+        shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], packed(parts)
+    )
 
 
 def pairs_of(site: Site, method: str) -> list[tuple[str, str]]:

@@ -20,6 +20,15 @@ def test_validation_scores_choose_the_representative(cells):
     assert representatives(validation(cells(*rows)), keep="swa") == {"swag": "swa", "map": "map"}
 
 
+def test_other_methods_do_not_represent(cells):
+    rows = [
+        {"dataset": d, "method": method, "validation_nmll": nmll}
+        for d in "xy"
+        for method, nmll in (("swa", 2), ("swag", 1))
+    ]
+    assert representatives(validation(cells(*rows)), among=["swa"]) == {"swag": "swa"}
+
+
 def test_variant_with_fewer_cells_never_represents_its_family(cells):
     rows = [{"dataset": d, "method": "swa", "validation_nmll": 2.0} for d in ("x", "y")]
     rows += [{"dataset": "x", "method": "swag", "validation_nmll": 1.0}]

@@ -45,26 +45,28 @@ class Choice(NamedTuple):
 
 def decide(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
     """Return the result rows that leaderboards use, in their original order, and a record of those left out."""
-    kept, choices = _without_copies(cells), []
+    repeated = cells.duplicated(CELL, keep=False)
+    kept, choices = _without_copies(cells, repeated), []
     for kind, key, column in (("data", BOARD, "data_sha256"), ("split", [*BOARD, "split"], "split_sha256")):
         kept, left = _one_checksum(kept, kind, key, column)
         choices += left
-    kept, left = _one_row_each(kept)
+    kept, left = _one_row_each(kept) if repeated.any() else (kept, [])
     return kept.reset_index(drop=True), choices + left
 
 
-def _without_copies(cells: pd.DataFrame) -> pd.DataFrame:
-    repeated = cells[cells.duplicated(CELL, keep=False)]
-    if repeated.empty:  # a copy of 100,000 rows takes 150 MB
+def _without_copies(cells: pd.DataFrame, several: pd.Series) -> pd.DataFrame:
+    if not several.any():  # a copy of 100,000 rows takes 150 MB
         return cells
+    repeated = cells[several]
     copies = repeated.duplicated([name for name in cells.columns if name not in ("folder", "rechecked")])
     return cells.drop(index=repeated.index[copies]).reset_index(drop=True)
 
 
 def _one_checksum(cells: pd.DataFrame, kind: str, key: list[str], column: str) -> tuple[pd.DataFrame, list[Choice]]:
-    several = cells.groupby(key)[column].transform("nunique") > 1
-    if not several.any():
+    pairs = cells[[*key, column]].drop_duplicates().dropna(subset=column)
+    if not pairs.duplicated(key).any():  # fewer and smaller groups than those of all rows
         return cells, []
+    several = cells.groupby(key)[column].transform("nunique") > 1
     choices, out = [], pd.Series(False, cells.index)
     for _, part in cells[several].groupby(key):
         sums = part.groupby(column)["finished_at"].agg(["size", "max"]).sort_values(["size", "max"])

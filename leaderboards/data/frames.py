@@ -22,6 +22,13 @@ Record = TypeVar("Record", bound=NamedTuple)
 # Rows of cells, the results folder that each lies in, and the recheck that vouches for it (`data.rechecks`).
 CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False), pa.field("rechecked", pa.string())])
 
+# Text columns that many rows share. Others, such as hyper-parameters, differ between rows.
+CATEGORIES = frozenset(
+    field.name
+    for field in CELL_ROWS
+    if pa.types.is_string(field.type) and field.name not in {"hparams", "diagnostics", "error", "log", "reference"}
+)
+
 # Tables beside cells, by the name of their folder. `stats.predictions` reads predictions, whose columns vary.
 DETAILS = {
     "bands": BANDS,
@@ -43,7 +50,7 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     Protocols, search spaces and versions of 100,000 rows would take a gigabyte otherwise.
     """
     if pd.options.mode.string_storage == "python":
-        return encoded.as_frame(table)
+        return encoded.as_frame(table, CATEGORIES)
     plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in table.schema]
     frame: pd.DataFrame = table.cast(pa.schema(plain)).to_pandas()
     return frame

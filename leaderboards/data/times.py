@@ -47,7 +47,11 @@ def seconds_as_run(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         for cells without a final fit.
     """
     names, cell = ["tune_seconds", "fit_seconds"], [*PROTOCOL, "split", "seed", "finished_at"]
-    found = cells[cell].merge(rows[[*cell, *names]].drop_duplicates(cell), "left", cell)[names].set_axis(cells.index)
+    if len(cells) == len(rows):  # all rows are used, in their order
+        found = rows[names].set_axis(cells.index)
+    else:
+        unique = rows[[*cell, *names]].drop_duplicates(cell)
+        found = cells[cell].merge(unique, "left", cell)[names].set_axis(cells.index)
     return found.assign(tune_seconds=found["tune_seconds"].fillna(0.0).where(found["fit_seconds"].notna()))
 
 

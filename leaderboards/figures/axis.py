@@ -3,10 +3,11 @@
 Horizontal positions are percentages of the width, so that text keeps its size when the page is resized.
 """
 
+from bisect import bisect_left
+from math import floor, log10
 from typing import NamedTuple
 
 from markupsafe import escape
-from matplotlib.ticker import MaxNLocator
 
 from lockstep_bench.leaderboards.wording.formats import number, shortened
 
@@ -35,6 +36,23 @@ class Axis(NamedTuple):
         """Return True for a value between the two ends; False for NaN."""
         return self.low <= value <= self.high
 
+    def ticks(self, most: int) -> list[float]:
+        """Return multiples of 1, 2 or 5 times a power of ten: two at least, and with at most `most` intervals if so.
+
+        They are those of matplotlib's `MaxNLocator`, whose import takes longer than all figures of a page.
+        """
+        rough = (self.high - self.low) / most
+        scale = 10.0 ** floor(log10(rough))
+        steps = [factor * scale for factor in (0.1, 0.2, 0.5, 1, 2, 5, 10)]
+        ticks: list[float] = []
+        for step in reversed(steps[: bisect_left(steps, rough) + 1]):
+            first = self.low // step * step
+            multiples = (place * step + first for place in range(int((self.high - first) / step) + 2))
+            ticks = [value for value in multiples if self.holds(value)]
+            if len(ticks) > 1:
+                break
+        return ticks
+
     def ruled(self, bottom: float, title: str, most: int = 6, zero: float | None = None) -> list[str]:
         """Return the SVG elements of the grid lines, the tick labels and the axis title.
 
@@ -44,7 +62,7 @@ class Axis(NamedTuple):
             most: largest allowed number of intervals between ticks.
             zero: value at which a stronger line is drawn, with or without a tick; None for no stronger line.
         """
-        ticks = [v for v in MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(self.low, self.high) if self.holds(v)]
+        ticks = self.ticks(most)
         decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in ticks), default=0)
         parts = [f'<line class="rule" x1="{self.at(v)}" x2="{self.at(v)}" y1="0" y2="{bottom}"/>' for v in ticks]
         if zero is not None and self.holds(zero):

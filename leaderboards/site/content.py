@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lockstep_bench.leaderboards.data.audits import Audited, audited_sets
-from lockstep_bench.leaderboards.data.frames import listed
+from lockstep_bench.leaderboards.data.frames import listed, records
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
@@ -30,7 +30,8 @@ from lockstep_bench.leaderboards.stats.factors import Design, designs
 from lockstep_bench.leaderboards.stats.rank_correlation import FEWEST_METHODS
 from lockstep_bench.leaderboards.stats.ranking import rank_runs_on_datasets
 from lockstep_bench.leaderboards.stats.runs import Runs
-from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, with_labelled_presets
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.summary import BOARD, Moments, per_split, with_labelled_presets
 from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.tables.on_demand import OnDemand
 from lockstep_bench.leaderboards.wording.commands import changes, is_changed, original_preset
@@ -112,7 +113,8 @@ class Site:
         self.published = read_published()
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
-        self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
+        cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
+        self.cells = cells.assign(**{name: cells[name].cat.remove_unused_categories() for name in KEYS})
         of_sets = None if known is None else self.row_digests["dataset"]
         made = summaries(self.cells) if of_sets is None else summaries_again(self.cells, of_sets, known)
         self.summary = made.table.astype({"metric": "category"})
@@ -178,6 +180,11 @@ class Site:
         return seconds_as_run(self.results.cells, self.results.rows)
 
     @cached_property
+    def folders(self) -> pd.DataFrame:
+        """Results folders of each suite and data set: columns folder, suite, dataset."""
+        return self.cells[["folder", "suite", "dataset"]].drop_duplicates()
+
+    @cached_property
     def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:
         """Results of longer training, by suite, data set, method, preset (without a hash) and protocol hash."""
         by_protocol: dict[tuple[str, ...], list[LongerTraining]] = {}
@@ -213,11 +220,14 @@ class Site:
         other page shows them.
         """
         suite, dataset, preset = key
+        alone: list[Runs] = []  # those of this data set, chosen when they are first needed
 
         def ranking(name: str) -> Ranking | None:
             if name in HEADLINE:
                 return self.rankings(suite, preset, name).get(dataset)
-            return self._ranked(self.runs(suite, preset).chosen(datasets=[dataset]), name).get(dataset)
+            if not alone:
+                alone.append(self.runs(suite, preset).chosen(datasets=[dataset]))
+            return self._ranked(alone[0], name).get(dataset)
 
         return OnDemand([name for name in names if metric(name).goal is not None], ranking)
 
@@ -251,8 +261,11 @@ class Site:
 
     def published_of(self, key: Key) -> pd.DataFrame:
         """Return the published numbers of a board's data set."""
-        suite, dataset, _ = key
-        return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
+        return self.published.iloc[self._places_of_published.get(key[:2], [])]
+
+    @cached_property
+    def _places_of_published(self) -> Mapping[tuple[str, str], np.ndarray]:
+        return cast("Mapping[tuple[str, str], np.ndarray]", self.published.groupby(["suite", "dataset"]).indices)
 
     @cached_property
     def designs(self) -> list[Design]:
@@ -271,10 +284,10 @@ class Site:
     def coverage(self) -> dict[tuple[str, str, str], pd.Series]:
         """Mean coverage of 90 % intervals per data set, by suite, preset and method."""
         known = self.summary[(self.summary["metric"] == "coverage_90") & (self.summary["n"] > 0)]
-        return {
-            (str(suite), str(preset), str(method)): part.set_index("dataset")["mean"]
-            for (suite, preset, method), part in known.groupby(["suite", "preset", "method"])
-        }
+        of_method: dict[tuple[str, str, str], dict[str, float]] = {}
+        for row in records(known, Moments):
+            of_method.setdefault((row.suite, row.preset, row.method), {})[row.dataset] = row.mean
+        return {key: pd.Series(means, name="mean") for key, means in of_method.items()}
 
     @cached_property
     def failures(self) -> list[Failure]:
@@ -285,6 +298,16 @@ class Site:
     def budgeted(self) -> list[BudgetSeries]:
         """Series of presets that differ only in their time budget."""
         return series_of(self.cells)
+
+    @cached_property
+    def exchangeable(self) -> tuple[str, str] | None:
+        """The first suite and preset with several methods whose data sets have exchangeable splits; None for none."""
+        for suite in self.suites:
+            preset = self.presets(suite)[0]
+            datasets, _, methods = self.runs(suite, preset).names
+            if not any(splits_of(str(name)).along_features for name in datasets) and len(methods) > 1:
+                return suite, preset
+        return None
 
     @cached_property
     def audited(self) -> Mapping[str, Audited]:
@@ -307,6 +330,15 @@ class Site:
     def methods(self) -> list[str]:
         """Names of methods, in alphabetical order."""
         return sorted(self.cells["method"].unique())
+
+    @cached_property
+    def families(self) -> dict[str, list[str]]:
+        """Methods of each family of variants, in alphabetical order."""
+        families: dict[str, list[str]] = {}
+        for method in self.methods:
+            if family := self.card(method).family:
+                families.setdefault(family, []).append(method)
+        return families
 
     def standings(self, suite: str, preset: str, name: str) -> Standings:
         """Return the standings of all methods by one metric, computed at the first call."""

@@ -17,10 +17,12 @@ class Balanced(NamedTuple):
 
     Attributes:
         table: the reduced table; NaN means that a method was run on a split and failed.
+        lines: which splits of the whole table are left.
         left_out: sentences on the methods, data sets and splits that were left out.
     """
 
     table: Paired
+    lines: np.ndarray
     left_out: list[str]
 
 
@@ -37,11 +39,12 @@ def balanced(table: Paired, keep: Collection[str] = ()) -> Balanced:
         keep: the methods to keep. All others are left out, and so are the splits on which one of them was not run.
             Empty to choose the methods as described.
     """
-    tried = table.tried[table.observed.notna().any(axis=1)]
+    known = ~np.isnan(table.observed.to_numpy(float)).all(axis=1)
+    tried = table.tried.loc[known]
     methods = [method for method in tried if method in keep] if keep else _chosen(tried)
-    index = tried.index[tried[methods].all(axis=1)]
-    part = table._replace(observed=table.observed.loc[index, methods], tried=table.tried.loc[index, methods])
-    return Balanced(part, _sentences(table, part))
+    lines = known & np.all(table.tried[methods].to_numpy(bool), axis=1)
+    part = table._replace(observed=table.observed.loc[lines, methods], tried=table.tried.loc[lines, methods])
+    return Balanced(part, lines, _sentences(table, part, lines))
 
 
 def _chosen(tried: pd.DataFrame) -> list[str]:
@@ -56,20 +59,20 @@ def _chosen(tried: pd.DataFrame) -> list[str]:
     return [str(method) for method in tried if method in chosen]
 
 
-def _sentences(whole: Paired, part: Paired) -> list[str]:
+def _sentences(whole: Paired, part: Paired, lines: np.ndarray) -> list[str]:
     sentences = []
     left_in = set(part.methods)
     gone = [method for method in whole.methods if method not in left_in]
     if gone:
-        reasons = [f"{visible(method)} ({_extent(whole.tried[method])})" for method in gone]
-        sentences.append(f"Left out, because not run everywhere: {listed(reasons, MOST_LISTED)}.")
+        reasons = [f"{visible(method)} ({_extent(whole.tried[method])})" for method in gone[:MOST_LISTED]]
+        said = listed([*reasons, *gone[MOST_LISTED:]], MOST_LISTED)  # the others are only counted
+        sentences.append(f"Left out, because not run everywhere: {said}.")
     with_splits = set(part.datasets)
     absent = [dataset for dataset in whole.datasets if dataset not in with_splits]
     if absent:
         reasons = [f"{visible(dataset)} ({_not_run(whole, part, dataset)})" for dataset in absent]
         sentences.append(f"Data sets left out: {listed(reasons, MOST_LISTED)}.")
-    left = whole.observed.index.difference(part.observed.index)
-    n_splits = int((~left.get_level_values("dataset").isin(absent)).sum())
+    n_splits = int((~whole.observed.index[~lines].get_level_values("dataset").isin(absent)).sum())
     if n_splits:
         sentences.append(f"Of the other data sets, {counted(n_splits, 'split')} that not all methods finished or ran.")
     return sentences

@@ -211,7 +211,8 @@ def _on_each(
         run = tried[here].any(axis=0)
         if requested.methods:
             observed, asked = (frame.iloc[here][methods[run]] for frame in (ranked.observed, ranked.tried))
-            parts.append(_comparable(requested, ranked._replace(observed=observed, tried=asked), reference, by_ratio))
+            table = ranked._replace(observed=observed, tried=asked)
+            parts.append(_comparable(requested, table, reference.iloc[here], by_ratio))
             continue
         made: list[Comparable] = []
         for extent in extents(methods[run].tolist(), values[here][:, run], tried[here][:, run]):
@@ -240,10 +241,11 @@ def _comparable(
     requested: ComparisonRequest, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
 ) -> Comparable:
     part = balanced(ranked, requested.methods)
-    observed, of_reference = part.table.observed, reference.loc[part.table.observed.index]
+    names = part.table.observed.index.get_level_values("dataset")
+    values, of_reference = part.table.observed.to_numpy(float), reference.to_numpy(float)[part.lines]
     scores = {
-        str(dataset): (values.to_numpy(float), of_reference.loc[values.index].to_numpy(float))
-        for dataset, values in observed.groupby(level="dataset")
+        dataset: (np.asfortranarray(values[names == dataset]), of_reference[names == dataset])
+        for dataset in map(str, part.table.datasets)
     }
     notes = [*requested.notes, *part.left_out, *_failures(part.table)]
     methods, goal = part.table.methods, part.table.goal
@@ -252,12 +254,17 @@ def _comparable(
 
 def _failures(table: Paired) -> list[str]:
     """Return a sentence on the methods that failed on a split of several data sets; [] for none."""
-    failed = {method: failures for method in table.methods if (failures := table.failures(method))}
+    without_value = (table.tried.to_numpy(bool) & np.isnan(table.observed.to_numpy(float))).any(axis=0)
+    failed = [method for method, any_split in zip(table.methods, without_value.tolist(), strict=True) if any_split]
     if not failed or len(table.datasets) == 1:
         return []
-    reasons = [f"{visible(method)} ({failures_in_words(where, len(table.tried))})" for method, where in failed.items()]
+    reasons = [
+        f"{visible(method)} ({failures_in_words(table.failures(method), len(table.tried))})"
+        for method in failed[:MOST_LISTED]
+    ]
+    said = listed([*reasons, *failed[MOST_LISTED:]], MOST_LISTED)  # the others are only counted
     return [
-        f"Failed: {listed(reasons, MOST_LISTED)}. A method ranks last where it failed and cannot be called best; its "
+        f"Failed: {said}. A method ranks last where it failed and cannot be called best; its "
         "difference is over the other data sets."
     ]
 

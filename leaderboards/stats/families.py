@@ -3,10 +3,13 @@
 Variants of one method, which share a module, form a family.
 """
 
+from collections.abc import Collection
 from functools import cache
+from typing import NamedTuple
 
 import pandas as pd
 
+from lockstep_bench.leaderboards.stats.ranks import ranks
 from lockstep_bench.methods import card, headline
 
 VALIDATED = ("dataset", "method", "validation_nmll", "validation_w2_scaled")
@@ -18,7 +21,27 @@ def family_of(method: str) -> str:
     return card(method).family or method
 
 
-def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
+class Validation(NamedTuple):
+    """Validation scores by which one variant of each family is chosen.
+
+    Attributes:
+        n_cells: number of results of each method.
+        scores: mean score over splits, data sets x methods.
+    """
+
+    n_cells: pd.Series
+    scores: pd.DataFrame
+
+
+def validation(cells: pd.DataFrame) -> Validation:
+    """Return the validation scores in result rows, which have the columns `VALIDATED`."""
+    n_cells = cells.groupby("method").size().rename(index=str)
+    scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
+    scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
+    return Validation(n_cells, scores)
+
+
+def representatives(validated: Validation, among: Collection[str] | None = None, keep: str = "") -> dict[str, str]:
     """Return the variant that represents each family of variants of one method, by family.
 
     Of the variants with the most results, the one with the best mean rank by validation score represents a family. The
@@ -28,18 +51,23 @@ def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
     shortest name.
 
     Args:
-        cells: result rows of one suite and preset, with the columns `VALIDATED`.
+        validated: validation scores of one suite and preset.
+        among: methods to choose from; None for all.
         keep: a method that represents its family whatever its score; "" for none.
     """
-    n_cells = cells.groupby("method").size().rename(index=str)
-    scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
-    scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
+    families: dict[str, list[str]] = {}
+    for name in validated.n_cells.index:
+        if among is None or name in among:
+            families.setdefault(family_of(name), []).append(name)
+    n_cells, scores = validated.n_cells.to_dict(), validated.scores.to_numpy(float)
+    column = {str(name): place for place, name in enumerate(validated.scores.columns)}
     chosen = {}
-    for family, methods in pd.Series(n_cells.index, n_cells.index).groupby(n_cells.index.map(family_of)):
-        names = [str(name) for name in methods]
-        most = n_cells[names].max()
+    for family, names in sorted(families.items()):
+        most = max(n_cells[name] for name in names)
         full = [name for name in names if n_cells[name] == most]
-        ranks = scores[full].rank(axis=1, na_option="bottom").mean()
-        order = {name: (ranks[name], name not in headline(), len(name), name) for name in full}
-        chosen[str(family)] = keep if keep in names else min(full, key=order.__getitem__)
+        mean_ranks = ranks(scores[:, [column[name] for name in full]]).mean(axis=0).tolist()
+        order = {
+            name: (rank, name not in headline(), len(name), name) for name, rank in zip(full, mean_ranks, strict=True)
+        }
+        chosen[family] = keep if keep in names else min(full, key=order.__getitem__)
     return chosen

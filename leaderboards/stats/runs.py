@@ -5,6 +5,7 @@ Names are replaced by numbers once for all metrics, as a site asks for hundreds 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from lockstep_bench.leaderboards.metrics import OPTIONAL
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.dependence import ratio_of
-from lockstep_bench.leaderboards.stats.families import VALIDATED, representatives
+from lockstep_bench.leaderboards.stats.families import VALIDATED, Validation, representatives, validation
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.schemes import flagged_rows
 
@@ -44,6 +45,7 @@ class Runs:
     flagged: np.ndarray
     _indices: dict[bytes, pd.MultiIndex] = field(default_factory=dict, repr=False)
     _representatives: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict, repr=False)
+    _paired: dict[str, Paired] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, cells: pd.DataFrame, suite: str, preset: str) -> "Runs":
@@ -83,7 +85,8 @@ class Runs:
             return self
         parts = (part[..., kept] for part in (self.places, self.codes, self.finished, self.flagged))
         places, codes, finished, flagged = parts
-        return replace(self, places=places, codes=codes, finished=finished, flagged=flagged, _representatives={})
+        part = replace(self, places=places, codes=codes, finished=finished, flagged=flagged)
+        return replace(part, _representatives={}, _paired={})
 
     def frame(self, columns: Collection[str]) -> pd.DataFrame:
         """Return some columns of the runs' rows."""
@@ -93,8 +96,12 @@ class Runs:
         """Return the variant that represents each family among some methods (`families.representatives`)."""
         key = keep, *methods
         if key not in self._representatives:
-            self._representatives[key] = representatives(self.chosen(methods=methods).frame(VALIDATED), keep)
+            self._representatives[key] = representatives(self._validation, set(methods), keep)
         return self._representatives[key]
+
+    @cached_property
+    def _validation(self) -> Validation:
+        return validation(self.frame(VALIDATED))
 
     def ratios(self) -> dict[str, float]:
         """Return n_test / n_train of the splits of each data set that has runs (`dependence.ratio_of`)."""
@@ -107,7 +114,7 @@ class Runs:
         }
 
     def _mean_by_dataset(self, column: str) -> np.ndarray:
-        values, (dataset, *_) = self.cells[column].iloc[self.places].to_numpy(float), self.codes
+        values, (dataset, *_) = self.cells[column].to_numpy(float)[self.places], self.codes
         known = ~np.isnan(values)
         sums, counts = (np.bincount(dataset[known], weights, len(self.names[0])) for weights in (values[known], None))
         with np.errstate(invalid="ignore"):
@@ -115,17 +122,22 @@ class Runs:
             return means
 
     def table(self, metric: str) -> Paired:
-        """Return the values of one metric as splits x methods; see `paired`.
+        """Return the values of one metric as splits x methods, made at the first call; see `paired`.
 
         Raises:
             ValueError: The metric has no direction in which it is better.
         """
+        if metric not in self._paired:
+            self._paired[metric] = self._table(metric)
+        return self._paired[metric]
+
+    def _table(self, metric: str) -> Paired:
         if metric_named(metric).goal is None:
             raise ValueError(
                 f"metric '{metric}' has no direction in which it is better, so methods cannot be compared by it; "
                 "choose another metric"
             )
-        values, kept = self.cells[metric].iloc[self.places].to_numpy(float), ~self.flagged
+        values, kept = self.cells[metric].to_numpy(float)[self.places], ~self.flagged
         if metric in OPTIONAL:
             kept &= ~(np.isnan(values) & self.finished)
         values = np.where(self.finished, values, np.nan)

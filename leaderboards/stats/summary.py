@@ -51,9 +51,12 @@ def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
     Protocols can differ under one preset name: two that were changed on the command line can both be called
     "tuned-modified". Results of different protocols must be neither averaged nor compared.
     """
+    if not cells[["suite", "preset", "protocol_hash"]].drop_duplicates().duplicated(["suite", "preset"]).any():
+        return cells
     several = cells.groupby(["suite", "preset"])["protocol_hash"].transform("nunique") > 1
-    labelled = cells["preset"] + "@" + cells["protocol_hash"].str[:8]
-    return cells.assign(preset=cells["preset"].where(~several, labelled))
+    preset = cells["preset"].astype(str)
+    labelled = preset + "@" + cells["protocol_hash"].astype(str).str[:8]
+    return cells.assign(preset=preset.where(~several, labelled))
 
 
 def per_split(cells: pd.DataFrame) -> pd.DataFrame:

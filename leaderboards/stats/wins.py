@@ -54,14 +54,14 @@ def win_rates(table: Paired) -> Wins:
 
 def _rates(values: np.ndarray, tried: np.ndarray, goal: str | float) -> np.ndarray:
     """Return the win rates (M, M) on one data set, from values and whether they were tried (S, M)."""
-    places = np.unique(badness(values, goal), return_inverse=True)[1].reshape(values.shape).astype(np.int32)
+    counts = np.int16 if values.size < np.iinfo(np.int16).max else np.int32  # small numbers are compared much faster
+    places = np.unique(badness(values, goal), return_inverse=True)[1].reshape(values.shape).astype(counts)
     places[np.isnan(values)] = values.size  # the last: an infinite value still beats none
-    shape = (values.shape[1], values.shape[1])
-    wins, shared = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    wins = np.zeros((values.shape[1], values.shape[1]), counts)
     for place, run in zip(places, tried, strict=True):  # one split at a time, whose arrays stay in the cache
-        both = run[:, None] & run
-        wins += (place[:, None] < place) & both
-        shared += both
+        beaten = place[:, None] < place
+        wins += beaten if run.all() else beaten & run[:, None] & run
+    shared = tried.T.astype(float) @ tried
     with np.errstate(invalid="ignore"):
         rates: np.ndarray = (wins + 0.5 * (shared - wins - wins.T)) / shared
         return rates

@@ -1,6 +1,6 @@
 """The table of a data set's page: the results of all methods under one preset, with published numbers below them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from math import isfinite, isnan, nan
 from statistics import median
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lockstep_bench.leaderboards.data import published as papers
-from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.data.frames import listed, records
 from lockstep_bench.leaderboards.data.published import Published, apart
 from lockstep_bench.leaderboards.data.times import about_times
 from lockstep_bench.leaderboards.metrics import (
@@ -41,7 +41,7 @@ from lockstep_bench.leaderboards.wording.missing_metrics import missing
 LONG = 12  # methods, beyond which a table has one line per method
 FEWEST_SPLITS = 2  # for a test
 
-Means = dict[tuple[str, str], Moments]  # by (method, metric)
+Means = Mapping[str, Mapping[str, Moments]]  # by metric and method
 
 
 class BoardCell(NamedTuple):
@@ -177,15 +177,15 @@ def board(
         published: rows of `data.published.read_published` on this data set.
         sources: list that cited sources are added to.
     """
-    suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
+    suite, dataset, preset = (str(summary[name].iloc[0]) for name in ("suite", "dataset", "preset"))
     known = set(summary.loc[summary["n"] > 0, "metric"])
-    names = [name for name in dict.fromkeys(summary["metric"]) if name in known or not known]
-    means = {(row.method, row.metric): row for row in records(summary, Moments)}
+    names = [name for name in summary["metric"].unique() if name in known or not known]
+    means = _means(summary)
     measured = {row.method: row for row in _measured(summary, means, rankings)}
     by_median = bool(summary["by_median"].any())
-    reported = _reported(published, names, means, sources, by_median)
+    reported = _reported(published, names, measured, means, sources, by_median)
     leading = lead(names)
-    score = {method: means[method, leading].typical if (method, leading) in means else nan for method in measured}
+    score = {method: means[leading][method].typical if method in means[leading] else nan for method in measured}
     fewer = _fewer(measured, rankings.get(leading))
     rows = []
     for method in sorted(measured, key=lambda m: (m in fewer, isnan(score[m]), score[m], m)):
@@ -218,7 +218,7 @@ def board(
                     _tests_in_words(rankings.get(leading)),
                     _protocols_in_words(published, means, sources),
                     about_times(summary),
-                    "".join(f"{phrase}. " for phrase in legend(summary["remark"])).strip(),
+                    "".join(f"{phrase}. " for phrase in legend(summary["remark"].unique())).strip(),
                 ),
             )
         ),
@@ -235,17 +235,30 @@ def _fewer(measured: dict[str, BoardRow], ranking: Ranking | None) -> set[str]:
     return unranked | {row.method for row in ranking.fewer}
 
 
+def _means(summary: pd.DataFrame) -> Means:
+    """Return the rows of a summary, made when they are read: pages show a few of the metrics for all methods."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(listed(summary["metric"])):
+        places.setdefault(name, []).append(place)
+    columns = [listed(summary[name]) for name in Moments._fields]
+
+    def of_metric(name: str) -> dict[str, Moments]:
+        rows = (Moments._make(column[place] for column in columns) for place in places[name])
+        return {row.method: row for row in rows}
+
+    return OnDemand(places, of_metric)
+
+
 def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking | None]) -> list[BoardRow]:
-    of_method: dict[str, dict[str, Moments]] = {}
-    for (method, name), values in means.items():
-        of_method.setdefault(method, {})[name] = values
-    names, rows = dict.fromkeys(map(str, summary["metric"].unique())), []
-    places = OnDemand(names, lambda name: _places(rankings.get(name)))
-    for method, by_metric in of_method.items():
-        n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
-        cells = OnDemand(names, partial(_cell_of, method, by_metric, places, rankings))
-        rows.append(BoardRow(method, False, False, n, n_failed, cells))
-    return rows
+    places = OnDemand(means, lambda name: _places(rankings.get(name)))
+    most: dict[str, tuple[int, int]] = {}
+    for method, n, n_failed in zip(*(listed(summary[name]) for name in ("method", "n", "n_failed")), strict=True):
+        other_n, other_failed = most.get(method, (n, n_failed))
+        most[method] = max(n, other_n), max(n_failed, other_failed)
+    return [
+        BoardRow(method, False, False, *counts, OnDemand(means, partial(_cell_of, method, means, places, rankings)))
+        for method, counts in most.items()
+    ]
 
 
 def _places(ranking: Ranking | None) -> dict[str, Ranked]:
@@ -254,19 +267,19 @@ def _places(ranking: Ranking | None) -> dict[str, Ranked]:
 
 def _cell_of(
     method: str,
-    by_metric: Mapping[str, Moments],
+    means: Means,
     places: Mapping[str, Mapping[str, Ranked]],
     rankings: Mapping[str, Ranking | None],
     name: str,
 ) -> BoardCell:
     """Return a method's cell of one metric, with `PARTS`, ends of `INTERVALS` and `NULLS` in the tooltip."""
-    if name not in by_metric:
+    if method not in means[name]:
         return BoardCell(hint=missing(name))
-    cell = _cell(by_metric[name], places[name].get(method), rankings.get(name))
+    cell = _cell(means[name][method], places[name].get(method), rankings.get(name))
     hint = cell.hint
 
     def printed(part: str) -> str:
-        return _cell(by_metric[part], None, None).value if part in by_metric else ""
+        return _value(means[part][method]) if method in means.get(part, ()) else ""
 
     if name in PARTS and cell.value:
         hint += "; " + ", ".join(f"{metric(part).title} {value}" for part in PARTS[name] if (value := printed(part)))
@@ -278,6 +291,16 @@ def _cell_of(
         hint += f"; a calibrated model would have {expected} on average, and up to {most} on a split with a"
         hint += " probability of 95 %"
     return cell._replace(hint=hint)
+
+
+def _value(values: Moments) -> str:
+    """Return the number of a cell as printed; "" without one."""
+    if values.n == 0:
+        return ""
+    decimals = decimals_for(values.mean, values.stderr)
+    if values.by_median:
+        return number(values.median, max(decimals, decimals_for(values.median)))
+    return not_nothing(values.mean, decimals)
 
 
 def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:
@@ -321,19 +344,25 @@ def outlier_in_words(values: Moments) -> str:
 
 
 def _reported(
-    published: pd.DataFrame, names: list[str], means: Means, sources: Sources, by_median: bool
+    published: pd.DataFrame,
+    names: list[str],
+    measured: Collection[str],
+    means: Means,
+    sources: Sources,
+    by_median: bool,
 ) -> list[BoardRow]:
     """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
+    if relevant.empty:
+        return []
     rows = []
     for (group, _), reports in relevant.groupby(["method", "source"], sort=False):
         method = str(group)
         cells = {
-            str(name): _report(report, means.get((method, str(name))), sources, by_median)
+            str(name): _report(report, means[str(name)].get(method), sources, by_median)
             for name, report in reports.groupby("metric")
         }
-        ours = any(measured == method for measured, _ in means)
-        rows.append(BoardRow(method, True, ours, 0, 0, cells))
+        rows.append(BoardRow(method, True, method in measured, 0, 0, cells))
     return sorted(rows, key=lambda row: row.method)
 
 
@@ -389,7 +418,7 @@ def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources)
     """Return a sentence on published numbers of another quantity, or of another protocol, than the measured ones."""
     by_reason: dict[str, set[int]] = {}
     for row in records(published[published["statistic"] == "mean"], Published):
-        ours = means.get((row.method, row.metric))
+        ours = means[row.metric].get(row.method) if row.metric in means else None
         if ours is not None and ours.n:
             reason = row.incomparable or apart(row.source, ours.suite, ours.preset, ours.n, row.n)
             by_reason.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))

@@ -3,7 +3,6 @@
 import xml.etree.ElementTree as ET
 from functools import cache
 
-from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
@@ -18,6 +17,8 @@ ATTRIBUTES = {"display", "width", "height", "depth", "stretchy", "fence", "mathv
 @cache  # variants of a method have the same
 def formula(latex: str) -> Markup:
     """Return LaTeX as a block of MathML, or as code where it cannot be converted."""
+    from latex2mathml.converter import convert  # few builds make a page with a formula again
+
     try:
         root = ET.fromstring(convert(latex, display="block"))
         for node in root.iter():

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -130,8 +130,11 @@ def failures(cells: pd.DataFrame) -> list[Failure]:
     bad = cells.loc[cells["status"] != "ok", [*keys, "split"]].fillna({"error": ""})
     several_seeds = len(cells["seed"].unique()) > 1
     entries = []
-    for (suite, dataset, method, preset, status, seed, error), part in groups(bad, keys):
-        splits = sorted(part["split"].unique())
+    splits_of: dict[tuple[Any, ...], set[int]] = {}
+    for *key, split in zip(*(listed(bad[name]) for name in (*keys, "split")), strict=True):
+        splits_of.setdefault(tuple(key), set()).add(split)
+    for (suite, dataset, method, preset, status, seed, error), of_error in sorted(splits_of.items()):
+        splits = sorted(of_error)
         label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
         if several_seeds:
             label += f", seed {seed}"

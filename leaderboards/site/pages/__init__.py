@@ -202,7 +202,7 @@ def _single_pages(site: Site, templates: _Templates) -> Iterator[tuple[str, str]
         "equal_seconds": (site.budgeted, addresses.EQUAL_SECONDS, equal_seconds.context),
         "audit": (site.audited, addresses.AUDIT, audit.context),
         "replications": (site.replications, addresses.REPLICATIONS, replications.context),
-        "compare": (compare.suite_and_preset(site), addresses.COMPARE, compare.context),
+        "compare": (site.exchangeable, addresses.COMPARE, compare.context),
         "findings": (findings.has_findings(site.results.folders), addresses.FINDINGS, findings.context),
     }
     for template, (wanted, page, context_of) in single.items():
@@ -219,7 +219,7 @@ def _shared(site: Site) -> dict[str, object]:
         "crossed": bool(site.designs),
         "truthful": bool(site.compared_with_truth),
         "audited": bool(site.audited),
-        "comparable": bool(compare.suite_and_preset(site)),
+        "comparable": bool(site.exchangeable),
         "found": findings.has_findings(site.results.folders),
         "unchecked": site.unchecked,
         "documents": os.environ.get("DOCUMENTS", ""),  # where the documentation is that is published beside the pages

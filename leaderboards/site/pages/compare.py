@@ -17,22 +17,12 @@ from markupsafe import Markup
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.answers import ANSWERED, measured
-from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.units import unit_of_difference
 from lockstep_bench.methods import UNRANKED
 
 MOST_METHODS = 5
 DIGITS = 7  # of a value
-
-
-def suite_and_preset(site: Site) -> tuple[str, str] | None:
-    """Return the first suite and preset whose data sets have exchangeable splits; None if there is none."""
-    for suite in site.suites:
-        preset = site.presets(suite)[0]
-        datasets, _, methods = site.runs(suite, preset).names
-        if not any(splits_of(str(name)).along_features for name in datasets) and len(methods) > 1:
-            return suite, preset
-    return None
+POWERS_OF_TEN = np.array([10.0**power for power in range(16)])
 
 
 def rivals(site: Site, method: str) -> list[str]:
@@ -40,7 +30,7 @@ def rivals(site: Site, method: str) -> list[str]:
 
     The list is empty if `method` is not on the page that compares methods.
     """
-    chosen = suite_and_preset(site)
+    chosen = site.exchangeable
     name = next((name for name in ANSWERED if chosen and measured(site, *chosen, name)), None)
     if not chosen or not name:
         return []
@@ -52,7 +42,7 @@ def rivals(site: Site, method: str) -> list[str]:
 
 def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `compare.html`."""
-    chosen = suite_and_preset(site)
+    chosen = site.exchangeable
     assert chosen, "the page is made only if there is something to compare"
     suite, preset = chosen
     values = dict(_values(site, suite, preset))
@@ -79,16 +69,31 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
             continue
         table = site.standings(suite, preset, name).table
         by_method: dict[str, dict[str, list[float | None]]] = {}
-        for dataset, part in table.observed.groupby(level="dataset"):
-            everywhere = table.tried.loc[part.index].to_numpy().all(axis=0)
-            columns = part.to_numpy()[:, everywhere].T.tolist()
-            for method, numbers in zip(part.columns.to_numpy()[everywhere], columns, strict=True):
+        names, methods = table.observed.index.get_level_values("dataset"), np.array(table.methods, object)
+        for dataset in table.datasets:
+            of_dataset = names == dataset
+            everywhere = table.tried.to_numpy()[of_dataset].all(axis=0)
+            columns = _rounded(table.observed.to_numpy()[of_dataset][:, everywhere].T)
+            for method, numbers in zip(methods[everywhere], columns, strict=True):
                 if method not in UNRANKED:
-                    rounded = [float(f"{value:.{DIGITS}g}") if isfinite(value) else None for value in numbers]
-                    by_method.setdefault(str(method), {})[str(dataset)] = rounded
+                    by_method.setdefault(str(method), {})[str(dataset)] = numbers
         shown = metric(name)
         words = {"title": shown.title, "phrase": shown.phrase}
         yield name, words | {"goal": shown.goal, "unit": unit_of_difference(name), "values": by_method}
+
+
+def _rounded(values: np.ndarray) -> list[list[float | None]]:
+    """Return values (M, n) with `DIGITS` significant digits; None for those that are not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        decimals = DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    usual = (decimals >= 0) & (decimals < len(POWERS_OF_TEN))
+    power = POWERS_OF_TEN[np.where(usual, decimals, 0).astype(int)]
+    rounded = np.rint(np.where(usual, values, 0.0) * power) / power  # the nearest number, as the power of ten is exact
+    numbers: list[list[float | None]] = rounded.tolist()
+    for line, place in np.argwhere(~usual).tolist():
+        value = values[line, place]
+        numbers[line][place] = float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+    return numbers
 
 
 def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:

@@ -149,7 +149,8 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
     """
     boards = {key: made for key, made in site.boards.items() if key[1] == dataset}
     longer = site.results.longer
-    cells = site.cells.loc[site.cells["dataset"] == dataset, ["folder", "suite", "dataset"]]
+    longer = longer[longer["dataset"] == dataset]
+    cells = site.folders[site.folders["dataset"] == dataset]
     if any_of("bands", cells):
         return ""  # the figure also has the training points
     beside = [
@@ -172,7 +173,7 @@ def depends_on(site: Site, dataset: str, shared: Mapping[str, object]) -> str:
         ],
         [site.card(method) for method in sorted({row.method for made in boards.values() for row in made.rows})],
         site.sources.entries,
-        pd.util.hash_pandas_object(longer[longer["dataset"] == dataset], index=False).to_numpy().tobytes(),
+        pd.util.hash_pandas_object(longer, index=False).to_numpy().tobytes() if len(longer) else b"",
         [choice for choice in site.results.choices if choice.dataset == dataset],
         states(beside),
     )

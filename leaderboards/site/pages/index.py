@@ -87,7 +87,10 @@ def suite_card(site: Site, suite: str) -> SuiteCard:
 
 def new_sets(site: Site) -> list[tuple[str, list[str]]]:
     """Return each suite with those of its data sets that no suite before it has, in alphabetical order."""
-    pairs = {(str(suite), str(name)) for suite, name in site.cells[["suite", "dataset"]].itertuples(index=False)}
+    pairs = {
+        (str(suite), str(name))
+        for suite, name in site.cells[["suite", "dataset"]].drop_duplicates().itertuples(index=False)
+    }
     left, found = set(site.datasets), []
     for suite in site.suites:
         names = sorted(name for name in left if (suite, name) in pairs)

@@ -18,7 +18,7 @@ from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, met
 from lockstep_bench.leaderboards.site import cell_details
 from lockstep_bench.leaderboards.site.content import Key, Site
 from lockstep_bench.leaderboards.site.costs import Cost, cost
-from lockstep_bench.leaderboards.site.kept import digest_of
+from lockstep_bench.leaderboards.site.kept import digest_of, packed
 from lockstep_bench.leaderboards.site.pages.compare import rivals
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
 from lockstep_bench.leaderboards.site.standings import Standings
@@ -29,6 +29,7 @@ from lockstep_bench.leaderboards.tables.boards import BoardRow
 from lockstep_bench.leaderboards.wording.formats import difference_in_words, visible
 from lockstep_bench.leaderboards.wording.formulas import formula
 
+NO_COVERAGE = pd.Series(dtype=float)
 MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a second
 
 
@@ -95,7 +96,7 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
     parts, digests = [], site.row_digests["method"]
     for suite, preset in pairs_of(site, method):
         boards = boards_of(site, suite, preset)
-        lead, coverage = leading(boards), site.coverage.get((suite, preset, method), pd.Series(dtype=float))
+        lead, coverage = leading(boards), site.coverage.get((suite, preset, method), NO_COVERAGE)
         of_metrics = []
         for name in (lead, RUNTIME):
             found = site.standings(suite, preset, name)
@@ -105,14 +106,14 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
             compared = [(name in found.table.methods, digests.get(name)) for name in (method, found.reference)]
             of_metrics.append((shown, places, others, compared))
         headline = sorted({name for made in boards for name in made.headline})
-        rows = json.dumps(
-            [
-                (dataset, row.n, row.n_failed, [(name, row.cells[name]) for name in headline if name in row.cells])
-                for dataset, row in site.measured_of[suite, preset, method]
-            ]
-        )
+        rows = [
+            (dataset, row.n, row.n_failed, [(name, row.cells[name]) for name in headline if name in row.cells])
+            for dataset, row in site.measured_of[suite, preset, method]
+        ]
         parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))
-    return digest_of(shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], parts)
+    return digest_of(
+        shared, site.card(method), relatives(site, method), rivals(site, method), digests[method], packed(parts)
+    )
 
 
 def pairs_of(site: Site, method: str) -> list[tuple[str, str]]:
@@ -123,8 +124,7 @@ def pairs_of(site: Site, method: str) -> list[tuple[str, str]]:
 
 def relatives(site: Site, method: str) -> list[str]:
     """Return the other methods of a method's family."""
-    family = site.card(method).family
-    return [other for other in site.methods if other != method and family and site.card(other).family == family]
+    return [other for other in site.families.get(site.card(method).family, []) if other != method]
 
 
 def section(
@@ -150,7 +150,7 @@ def section(
             method,
             lead,
             by_metric,
-            site.coverage.get((suite, preset, method), pd.Series(dtype=float)),
+            site.coverage.get((suite, preset, method), NO_COVERAGE),
             [row["status"] for cell_rows in cells.values() for row in cell_rows],
         ),
         cost(site, suite, preset, method),

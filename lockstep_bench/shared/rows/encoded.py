@@ -1,6 +1,6 @@
 """Tables with dictionary-encoded texts: a text that 100,000 rows share is held in memory once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,14 @@ def values(column: pa.ChunkedArray) -> list[Any]:
     return listed
 
 
-def as_frame(table: pa.Table) -> pd.DataFrame:
+def as_frame(table: pa.Table, categories: Collection[str] = ()) -> pd.DataFrame:
     """Return a table as a data frame; equal texts of a column are the same Python string.
 
     Columns without any value share one array, because most metrics do not apply to a given task.
+
+    Args:
+        table: The table.
+        categories: Text columns that become categories, in alphabetical order, which are faster to compare and group.
     """
     columns: dict[str, Any] = {}
     nothing = np.full(len(table), np.nan)
@@ -54,12 +58,24 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
             whole = _encoded(_whole(column))
-            columns[name] = pd.Series(_texts(whole, np.nan), dtype=PYTHON_TEXT)
+            texts = pd.array(whole.dictionary.to_pylist(), dtype=PYTHON_TEXT)  # each is looked at only once
+            codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            texts = _categories(texts, codes) if name in categories else texts.take(codes, allow_fill=True)
+            columns[name] = pd.Series(texts, copy=False)
         elif pa.types.is_floating(column.type) and column.null_count == len(column):
             columns[name] = pd.Series(nothing, copy=False)
         else:
             columns[name] = column.to_pandas()
     return pd.DataFrame(columns, copy=False)
+
+
+def _categories(texts: Any, codes: np.ndarray) -> pd.Categorical:
+    """Return categories in alphabetical order, from texts and the number of each row's text (-1 for none)."""
+    occurring = np.unique(codes[codes >= 0])
+    order = occurring[texts[occurring].argsort()]
+    places = np.full(len(texts) + 1, -1)
+    places[order] = np.arange(len(order))
+    return pd.Categorical.from_codes(places[codes], pd.Index(texts[order]))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

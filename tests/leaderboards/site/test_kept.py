@@ -6,8 +6,12 @@ import pytest
 
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.site import kept
+from lockstep_bench.shared.papers.entries import entries
 
 ENERGY, WINE, MAP, VIFA = "dataset-energy.html", "dataset-wine.html", "method-map.html", "method-vifa.html"
+
+
+CHANGES = ["rows added", "rows replaced", "wine replaced", "a method added", "a method removed", "a replication added"]
 
 
 class Built:
@@ -53,11 +57,19 @@ def changed(name, run):
         "rows added": [*run, *(row | {"split": 8} for row in run if row["split"] == 7 and "dataset" not in row)],
         "rows replaced": [row | {"nmll": 2.0} if row["split"] == 1 else row for row in run],
         "wine replaced": [row | {"nmll": 2.0} if row.get("dataset") == "wine" else row for row in run],
+        "a method added": [
+            *run,
+            *(row | {"method": "further"} for row in run if row.get("method") == "vifa" and row["split"] < 3),
+        ],
+        "a replication added": [
+            *run,
+            *(row | {"suite": "uci-gap", "preset": entries()[0].rows} for row in run if row.get("method") == "vifa"),
+        ],
         "a method removed": [row for row in run if row.get("method") != "map"],
     }[name]
 
 
-@pytest.mark.parametrize("change", ["rows added", "rows replaced", "wine replaced", "a method removed"])
+@pytest.mark.parametrize("change", CHANGES)
 def test_build_after_a_change_equals_a_full_build(built, change):
     rows = changed(change, built.rows)
     assert built.build(rows) == built.afresh(rows)
@@ -116,3 +128,9 @@ def test_changed_file_beside_the_results_has_another_state(tmp_path):
     before = kept.states([tmp_path / "predictions", tmp_path / "missing"])
     path.write_text("two")
     assert kept.states([tmp_path / "predictions", tmp_path / "missing"]) != before
+
+
+def test_equal_contents_are_packed_equally():
+    verdict, copy = "worse", "".join(["wor", "se"])
+    assert kept.packed([(verdict, 0.1), (verdict, 0.2)]) == kept.packed([(verdict, 0.1), (copy, 0.2)])
+    assert kept.packed([(verdict, 0.1)]) != kept.packed([("worse", 0.2)])

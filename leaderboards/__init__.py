@@ -68,12 +68,9 @@ def _rare_garbage_collection() -> Iterator[None]:
 
 def prepare() -> None:
     """Import the libraries that `build` needs, so that a later call of `build` is a second faster."""
-    import matplotlib.figure  # noqa: F401
     import scipy.special  # noqa: F401
 
-    from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
-
-    studies.prepare()
+    from lockstep_bench.leaderboards.site import pages  # noqa: F401
 
 
 def export(results: Folders) -> pd.DataFrame:

@@ -2,17 +2,17 @@
 
 import json
 import os
+from hashlib import sha256
 from itertools import compress
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lockstep_bench.leaderboards.site.cell_details import Row
 from lockstep_bench.leaderboards.stats.importance import Scale, importances
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
-from lockstep_bench.shared.rows.studies import read_content
 from lockstep_bench.shared.schema import cell_key
 
 FEWEST_TRIALS = 10  # required for a curve or an importance
@@ -69,7 +69,7 @@ def _path(row: Row, table: str, suffix: str) -> Path:
 
 def _read(path: Path) -> Tuning | None:
     try:
-        content = read_content(path)
+        content = _content(path)
         trials = [trial for trial in content["trials"] if trial["value"] is not None]
         if len(trials) < FEWEST_TRIALS:
             return None
@@ -81,3 +81,16 @@ def _read(path: Path) -> Tuning | None:
         return Tuning(best, importances(space, settings, np.array(scores)[finite]))
     except Exception:  # a file that somebody made raises all kinds of errors
         return None
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Return what `shared.rows.studies.write_study` wrote, without Optuna.
+
+    Raises:
+        ValueError: The file has changed since it was written, or holds something else.
+    """
+    stored = json.loads(path.read_bytes())
+    content: dict[str, Any] = stored["study"]
+    if stored["sha256"] != sha256(json.dumps(content).encode()).hexdigest():
+        raise ValueError(f"{path} has changed since it was written")
+    return content

@@ -3,7 +3,7 @@
 import json
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lockstep_bench.shared.rows.atomic import write_atomically
 
@@ -44,8 +44,12 @@ def read_study(path: Path) -> "Study":
     from optuna.trial import TrialState, create_trial
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would say that a study was created
-    content = read_content(path)
+    text = path.read_bytes()
     try:
+        stored = json.loads(text)
+        content = stored["study"]
+        if stored["sha256"] != _digest(content):
+            raise ValueError("its digest is that of another study")
         space = {name: json_to_distribution(distribution) for name, distribution in content["space"].items()}
         study = optuna.create_study(direction="minimize")
         for name, value in content["user_attrs"].items():
@@ -62,25 +66,6 @@ def read_study(path: Path) -> "Study":
         )
         return study
     except Exception as problem:  # a file that somebody made raises all kinds of errors
-        raise ValueError(f"{path} holds no study: {problem}") from problem
-
-
-def read_content(path: Path) -> dict[str, Any]:
-    """Return the content of a study's file, with the keys "space", "user_attrs" and "trials"; imports no Optuna.
-
-    Raises:
-        FileNotFoundError: There is no file.
-        OSError: The file cannot be read.
-        ValueError: The file has no such content, or has changed since it was written.
-    """
-    text = path.read_bytes()
-    try:
-        stored = json.loads(text)
-        content = stored["study"]
-        if stored["sha256"] != _digest(content):
-            raise ValueError("its digest is that of another study")
-        return dict(content)
-    except Exception as problem:  # as above
         raise ValueError(f"{path} holds no study: {problem}") from problem
 
 

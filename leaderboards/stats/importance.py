@@ -95,4 +95,4 @@ def _normal_kernels(counts: np.ndarray) -> np.ndarray:
     centres = np.append(places, points[-1] / 2)[:, None]
     widths = np.append(np.full(len(places), width), len(points))[:, None]
     below = ndtr((np.arange(len(points) + 1) - 0.5 - centres) / widths)
-    return np.diff(below, axis=1) / (below[:, -1:] - below[:, :1])
+    return np.asarray(np.diff(below, axis=1) / (below[:, -1:] - below[:, :1]))

@@ -42,7 +42,7 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
         again: whether the folder will be built again. What the next build needs is then kept in the user's cache
             folder, and used by it. The pages are the same either way.
     """
-    return _built(results, html, running, again).index
+    return _built(results, html, running, again).page
 
 
 def build_and_export(results: Folders, html: Path | str) -> tuple[Path, pd.DataFrame]:
@@ -53,7 +53,7 @@ def build_and_export(results: Folders, html: Path | str) -> tuple[Path, pd.DataF
     from lockstep_bench.leaderboards.tables.tidy import tidied
 
     written = _built(results, html)
-    return written.index, tidied(written.summary)
+    return written.page, tidied(written.summary)
 
 
 def _built(

@@ -73,8 +73,8 @@ def run(
         TimeRemainingColumn(elapsed_when_finished=False),
     )
     # Where nothing is drawn before the end, ten refreshes a second would cost time for nothing.
-    drawn = {"console": err, "auto_refresh": err.is_terminal, "speed_estimate_period": ETA_WINDOW_SECONDS}
-    with Progress(*columns, **drawn) as progress:
+    progress = Progress(*columns, console=err, auto_refresh=err.is_terminal, speed_estimate_period=ETA_WINDOW_SECONDS)
+    with progress:
         board = ProgressBoard(progress, jobs, weights, slow_fits)
         backend = LocalBackend(where) if isinstance(where, Sequence) else where
         results = run_jobs(

@@ -54,7 +54,7 @@ MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by wh
 class WrittenSite(NamedTuple):
     """The path of a site's index.html, and the summary that it shows, by `stats.summary.summarise`."""
 
-    index: Path
+    page: Path
     summary: pd.DataFrame
 
 

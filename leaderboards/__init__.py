@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from lockstep_bench.leaderboards.site.pages import WrittenSite
+
     Folders = Path | str | Sequence[Path | str]
 
 require_full_name(__name__)
 
-__all__ = ["build", "export", "prepare"]
+__all__ = ["build", "build_and_export", "export", "prepare"]
 
 
 def build(results: Folders, html: Path | str, running: tuple[int, int] | None = None, *, again: bool = True) -> Path:
@@ -40,6 +42,23 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
         again: whether the folder will be built again. What the next build needs is then kept in the user's cache
             folder, and used by it. The pages are the same either way.
     """
+    return _built(results, html, running, again).page
+
+
+def build_and_export(results: Folders, html: Path | str) -> tuple[Path, pd.DataFrame]:
+    """Write the site as `build` does, and return the path of its index.html with the table that `export` returns.
+
+    The results are read and summarised once for both.
+    """
+    from lockstep_bench.leaderboards.tables.tidy import tidied
+
+    written = _built(results, html)
+    return written.page, tidied(written.summary)
+
+
+def _built(
+    results: Folders, html: Path | str, running: tuple[int, int] | None = None, again: bool = True
+) -> WrittenSite:
     import pandas as pd
 
     from lockstep_bench.leaderboards.data.results import read_results
@@ -68,12 +87,9 @@ def _rare_garbage_collection() -> Iterator[None]:
 
 def prepare() -> None:
     """Import the libraries that `build` needs, so that a later call of `build` is a second faster."""
-    import matplotlib.figure  # noqa: F401
     import scipy.special  # noqa: F401
 
-    from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
-
-    studies.prepare()
+    from lockstep_bench.leaderboards.site import pages  # noqa: F401
 
 
 def export(results: Folders) -> pd.DataFrame:

@@ -72,7 +72,9 @@ def run(
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
+    # Where nothing is drawn before the end, ten refreshes a second would cost time for nothing.
+    progress = Progress(*columns, console=err, auto_refresh=err.is_terminal, speed_estimate_period=ETA_WINDOW_SECONDS)
+    with progress:
         board = ProgressBoard(progress, jobs, weights, slow_fits)
         backend = LocalBackend(where) if isinstance(where, Sequence) else where
         results = run_jobs(

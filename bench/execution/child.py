@@ -14,12 +14,13 @@ parent recognises late replies.
 """
 
 import faulthandler
+import gc
 import os
 import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -49,9 +50,7 @@ def main() -> None:
         replies.write(message)
         replies.flush()
 
-    for name in sys.argv[1:]:
-        with suppress(Exception):  # a call that needs the module will raise it again
-            import_module(name)
+    _import(sys.argv[1:])
     while True:
         number, call = waiting.get()
         try:
@@ -61,6 +60,16 @@ def main() -> None:
             with suppress(Exception):
                 traceback.print_exception(problem)
             reply(number, "raised", _portable(problem))
+
+
+def _import(modules: Sequence[str]) -> None:
+    """Import modules, and never look for cycles of references in them: torch's objects are many, and they stay."""
+    gc.disable()
+    for name in modules:
+        with suppress(Exception):  # a call that needs the module will raise it again
+            import_module(name)
+    gc.freeze()
+    gc.enable()
 
 
 def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:

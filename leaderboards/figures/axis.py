@@ -3,8 +3,7 @@
 Horizontal positions are percentages of the width, so that text keeps its size when the page is resized.
 """
 
-from bisect import bisect_left
-from math import floor, log10
+from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -13,6 +12,7 @@ from lockstep_bench.leaderboards.wording.formats import number, shortened
 
 NARROW = ' class="narrow"'
 LONG = 30  # characters; longer labels are in smaller type on narrow screens
+STEPS = (10, 5, 2, 1, 0.5, 0.2, 0.1)  # between ticks, times a power of ten
 FOOT = 44  # pixels below the last row, for tick labels and the axis title
 
 
@@ -37,21 +37,24 @@ class Axis(NamedTuple):
         return self.low <= value <= self.high
 
     def ticks(self, most: int) -> list[float]:
-        """Return multiples of 1, 2 or 5 times a power of ten: two at least, and with at most `most` intervals if so.
+        """Return round values on the axis, at least two of them, with at most `most` intervals over the whole axis.
 
-        They are those of matplotlib's `MaxNLocator`, whose import takes longer than all figures of a page.
+        They are those of `matplotlib.ticker.MaxNLocator(most, steps=[1, 2, 5, 10])`, whose import takes 0.08
+        seconds.
         """
-        rough = (self.high - self.low) / most
-        scale = 10.0 ** floor(log10(rough))
-        steps = [factor * scale for factor in (0.1, 0.2, 0.5, 1, 2, 5, 10)]
-        ticks: list[float] = []
-        for step in reversed(steps[: bisect_left(steps, rough) + 1]):
-            first = self.low // step * step
-            multiples = (place * step + first for place in range(int((self.high - first) / step) + 2))
-            ticks = [value for value in multiples if self.holds(value)]
-            if len(ticks) > 1:
+        width = (self.high - self.low) / most
+        if not (isfinite(width) and width > 0):
+            return []
+        exponent = floor(log10(width))
+        widest = max(place for place, digits in enumerate(STEPS) if digits * 10.0**exponent >= width)
+        values: list[float] = []
+        for digits in STEPS[widest:]:
+            step = digits * 10.0**exponent
+            places = range(floor(self.low / step), ceil(self.high / step) + 1)
+            values = [value for place in places if self.holds(value := round(place * step, 1 - exponent))]
+            if len(values) > 1:
                 break
-        return ticks
+        return values
 
     def ruled(self, bottom: float, title: str, most: int = 6, zero: float | None = None) -> list[str]:
         """Return the SVG elements of the grid lines, the tick labels and the axis title.

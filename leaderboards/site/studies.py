@@ -1,19 +1,19 @@
 """Tuning and training curves of a cell, from the Optuna study and the diagnostics that are stored with its result."""
 
+import json
 import os
-import warnings
-from contextlib import suppress
+from hashlib import sha256
+from itertools import compress
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from lockstep_bench.leaderboards.site.cell_details import Row
+from lockstep_bench.leaderboards.stats.importance import Scale, importances
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, unsealed
-from lockstep_bench.shared.rows.studies import read_study
 from lockstep_bench.shared.schema import cell_key
-
-if TYPE_CHECKING:
-    import optuna
 
 FEWEST_TRIALS = 10  # required for a curve or an importance
 
@@ -23,7 +23,7 @@ class Tuning(NamedTuple):
 
     Attributes:
         best: the best objective so far, after each finished trial; lower is better.
-        importances: importance of each hyper-parameter; they sum to 1. Empty if Optuna cannot compute them.
+        importances: importance of each hyper-parameter; they sum to 1.
     """
 
     best: list[float]
@@ -33,8 +33,7 @@ class Tuning(NamedTuple):
 def tuning(row: Row) -> Tuning | None:
     """Return the summary of a cell's study.
 
-    The result is None if the study is not stored or cannot be read, if Optuna is not installed, or if there are fewer
-    than `FEWEST_TRIALS` trials.
+    The result is None if the study is not stored or cannot be read, or if there are fewer than `FEWEST_TRIALS` trials.
     """
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
@@ -61,12 +60,6 @@ def training(row: Row) -> dict[str, list[tuple[int, float]]]:
     return diagnostics
 
 
-def prepare() -> None:
-    """Import Optuna's measures of importance, which import scikit-learn."""
-    with suppress(ImportError):
-        import optuna.importance  # noqa: F401
-
-
 def _path(row: Row, table: str, suffix: str) -> Path:
     """Return the file of a cell in one of the folders beside `cells`."""
     preset = row["preset"].partition("@")[0]
@@ -76,22 +69,28 @@ def _path(row: Row, table: str, suffix: str) -> Path:
 
 def _read(path: Path) -> Tuning | None:
     try:
-        study = read_study(path)
-    except (ImportError, OSError, ValueError):  # pages are built without Optuna where results are only published
+        content = _content(path)
+        trials = [trial for trial in content["trials"] if trial["value"] is not None]
+        if len(trials) < FEWEST_TRIALS:
+            return None
+        scores = [float(trial["value"]) for trial in trials]
+        best = [min(scores[: place + 1]) for place in range(len(scores))]
+        space = {name: Scale(**json.loads(scale)) for name, scale in content["space"].items()}
+        finite = np.isfinite(scores)
+        settings = list(compress((trial["params"] for trial in trials), finite))
+        return Tuning(best, importances(space, settings, np.array(scores)[finite]))
+    except Exception:  # a file that somebody made raises all kinds of errors
         return None
-    scores = [trial.value for trial in study.get_trials(deepcopy=False) if trial.value is not None]
-    if len(scores) < FEWEST_TRIALS:
-        return None
-    best = [min(scores[: place + 1]) for place in range(len(scores))]
-    return Tuning(best, _importances(study))
 
 
-def _importances(study: "optuna.Study") -> dict[str, float]:
-    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+def _content(path: Path) -> dict[str, Any]:
+    """Return what `shared.rows.studies.write_study` wrote, without Optuna.
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the evaluator being experimental
-        try:
-            return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
-        except (RuntimeError, ValueError):  # too few trials, or all equal
-            return {}
+    Raises:
+        ValueError: The file has changed since it was written, or holds something else.
+    """
+    stored = json.loads(path.read_bytes())
+    content: dict[str, Any] = stored["study"]
+    if stored["sha256"] != sha256(json.dumps(content).encode()).hexdigest():
+        raise ValueError(f"{path} has changed since it was written")
+    return content

@@ -20,4 +20,9 @@ def tidy(cells: pd.DataFrame) -> pd.DataFrame:
     """
     labelled = with_labelled_presets(cells)
     by_category = labelled.astype(dict.fromkeys([*GROUP, "status"], "category"))  # faster to compare and to group
-    return summarise(by_category).astype({name: labelled[name].dtype for name in GROUP})[COLUMNS]
+    return tidied(summarise(by_category))
+
+
+def tidied(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the table that `tidy` returns, from the summary of the result rows (`summary.summarise`)."""
+    return summary[COLUMNS].astype(dict.fromkeys([*GROUP, "metric"], "str"))

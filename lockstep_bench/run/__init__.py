@@ -58,7 +58,7 @@ def _prepare(request: RunRequest, spare: Spare) -> None:
     """Print how a user's own table is read, and start the first worker process in advance, which imports torch."""
     if request.table:
         display.show_table(*request.table)
-    gc.set_threshold(MANY_OBJECTS)
+    gc.set_threshold(MANY_OBJECTS, 20, 100)
     if not (request.dry_run or request.cluster) and request.devices == ("cpu",):
         spare.start(workers_on(request.devices, 1)[0].environment)
 

@@ -39,8 +39,8 @@ def report(plan: RunPlan, work: Work) -> int:
     request, resolved, results = plan.request, plan.resolved, plan.results
     if request.longer:
         display.show_gains(_gains(plan, request.longer), work.not_longer)
-    page = leaderboards.build(request.out, request.html)
-    show_outcome(leaderboards.export(request.out), resolved.cells, results, resolved.missing, page, SIGNS)
+    page, rows = leaderboards.build_and_export(request.out, request.html)
+    show_outcome(rows, resolved.cells, results, resolved.missing, page, SIGNS)
     if work.interrupted:
         return INTERRUPTED
     if asked_for := sorted({each.dataset for each in resolved.missing} & set(request.names)):

@@ -5,6 +5,8 @@ PYTHONIOENCODING may ask for ASCII. If a command hits a limit of the system, suc
 says which and what to do.
 """
 
+import atexit
+import gc
 import inspect
 import io
 import sys
@@ -45,6 +47,7 @@ class Door(typer.Typer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command."""
+        atexit.register(gc.freeze)  # or Python looks for cycles at its end, in all that was imported
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")

@@ -83,6 +83,15 @@ def test_parquet_export_equals_the_python_function(folder, tmp_path, small_run):
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(printed.stdout_bytes)), wanted)
 
 
+@pytest.mark.parametrize("build", [1, 2])  # a second build takes summaries from the cache
+def test_build_and_export_returns_what_both_return(folder, tmp_path, small_run, build):
+    out = folder(*small_run, {"method": "map", "dataset": "yacht", "status": "failed"})
+    for _ in range(build):
+        page, table = leaderboards.build_and_export(out, tmp_path / "site")
+    assert page == leaderboards.build(out, tmp_path / "site")
+    assert table.to_csv() == leaderboards.export(out).to_csv()
+
+
 def test_export_reports_skipped_files_on_standard_error(folder):
     out = folder({"nmll": 1.0})
     (out / "cells" / "odd.parquet").write_text("x")

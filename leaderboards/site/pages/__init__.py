@@ -12,8 +12,9 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -50,13 +51,20 @@ COMPILED = Compiled()
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
 
 
+class WrittenSite(NamedTuple):
+    """The path of a site's index.html, and the summary that it shows, by `stats.summary.summarise`."""
+
+    page: Path
+    summary: pd.DataFrame
+
+
 def write_site(
     results: Leaderboard,
     html: Path,
     downloads: Sequence[str] = (),
     running: tuple[int, int] | None = None,
     kept: Kept | None = None,
-) -> Path:
+) -> WrittenSite:
     """Write index.html and all other pages into a folder, each page atomically.
 
     Pages of an earlier build that no longer exist are removed. Other files stay, and symbolic links are not followed.
@@ -68,9 +76,6 @@ def write_site(
         downloads: files of the folder that the index offers for download.
         running: numbers of finished and of all cells of a run that is still in progress; None if no run is.
         kept: what the last build of this folder kept, to be used and replaced; None to compute everything.
-
-    Returns:
-        The path of index.html.
 
     Raises:
         OSError: A page cannot be written, for example because a folder is in its place. Then no page is changed.
@@ -101,7 +106,7 @@ def write_site(
     if kept:
         kept.write(rows, site.kept_summaries)
         COMPILED.write(kept.code)
-    return html / addresses.INDEX
+    return WrittenSite(html / addresses.INDEX, site.summary)
 
 
 def _require_no_folder(path: Path) -> None:

@@ -81,6 +81,20 @@ def test_progress_bar_shows_sampling_of_the_reference_posterior(terminal):
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_bar_is_refreshed_only_in_a_terminal(terminal, monkeypatch):
+    class Store:
+        def write(self, stored):
+            running.extend(type(thread).__name__ for thread in threading.enumerate())
+
+    running: list[str] = []
+    done = result(CELLS[3], status="ok", metrics={"nmll": 1.5})
+    monkeypatch.setattr(runner, "err", Console(file=io.StringIO(), force_terminal=terminal))
+    monkeypatch.setattr(runner, "run_jobs", lambda *_, **options: (each for each in [done]))
+    runner.run(Store(), [LAST], workers_on(("cpu",), 1))
+    assert ("_RefreshThread" in running) == terminal
+
+
 def test_note_on_slow_training_is_printed_once_per_reason(progress, board, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     slow = {"status": "ok", "metrics": {"nmll": 1.5}}

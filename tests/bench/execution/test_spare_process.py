@@ -1,5 +1,6 @@
 """A process that was started ahead serves one worker of its environment."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,10 @@ def variable(name, *, on_progress):
 
 def imported(name, *, on_progress):
     return name in sys.modules
+
+
+def garbage_collection(*, on_progress):
+    return gc.isenabled(), gc.get_freeze_count()
 
 
 @pytest.fixture
@@ -33,6 +38,15 @@ def test_spare_process_serves_only_one_worker(spare):
     assert [process.call(variable, "SPARE") for process in (first, second)] == ["1", "1"]
     first.end()
     second.end()
+
+
+def test_imported_modules_are_never_searched_for_cycles(spare):
+    spare.start({})
+    process = spare.process_of({})
+    enabled, frozen = process.call(garbage_collection)
+    assert enabled
+    assert frozen > 1000  # a class or a function of a module is an object
+    process.end()
 
 
 def test_spare_process_serves_only_its_environment(spare):

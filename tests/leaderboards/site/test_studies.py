@@ -1,6 +1,9 @@
 """Tuning and training of a cell, from stored studies and tables of the schema `TRAINING`."""
 
+import json
+import subprocess
 import sys
+from hashlib import sha256
 
 import optuna
 import pyarrow as pa
@@ -52,9 +55,23 @@ def test_tuning_figure_needs_a_readable_study(journal, row, tmp_path):
     assert tuning(cell) is None
 
 
-def test_tuning_figure_is_omitted_without_optuna(journal, monkeypatch):
+def test_tuning_figure_is_drawn_without_optuna(journal, monkeypatch):
     cell, _ = journal(SCORES)
     monkeypatch.setitem(sys.modules, "optuna", None)  # as if it were not installed
+    assert tuning(cell).best[0] == SCORES[0]
+
+
+def test_pages_import_neither_optuna_nor_sklearn():
+    code = "import sys; from lockstep_bench import leaderboards; leaderboards.prepare(); print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "lockstep_bench.leaderboards.stats.importance" in imported
+    assert not {"optuna", "sklearn", "scipy.stats", "matplotlib"} & set(imported)
+
+
+def test_tuning_figure_is_omitted_for_unknown_content(journal):
+    cell, path = journal(SCORES)
+    content = json.loads(path.read_bytes())["study"] | {"space": {"lr": "of a newer version"}}
+    path.write_text(json.dumps({"study": content, "sha256": sha256(json.dumps(content).encode()).hexdigest()}))
     assert tuning(cell) is None
 
 

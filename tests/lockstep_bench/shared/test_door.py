@@ -68,6 +68,14 @@ def test_commands_work_in_an_ascii_terminal(tmp_path, table, command):
     assert code == 0, output
 
 
+def test_end_of_a_command_searches_no_imported_modules_for_cycles(tmp_path):
+    after = "atexit.register(lambda: print('frozen', gc.get_freeze_count() > 0))"  # the first registered runs last
+    code = f"import atexit, gc; {after}; from lockstep_bench.__main__ import app; app(['--version'])"
+    returned, output = printed(tmp_path, "utf-8", "-c", code)
+    assert returned == 0, output
+    assert "frozen True" in output
+
+
 def limited(limit: str, *command: str) -> tuple[int, str]:
     """Return the exit code and the output of a command under a limit of `ulimit`."""
     line = f'ulimit {limit}; exec "$@"'

@@ -66,8 +66,8 @@ def test_ratios_of_runs_equal_those_of_their_rows(cells):
         {"dataset": "energy", "preset": "quick", "n_train": 1, "n_test": 700},
     )
     runs = Runs.of(rows, "uci", "paper")
-    assert runs.ratios() == ratios(rows[rows["preset"] == "paper"])
-    assert runs.chosen(datasets=["yacht"]).ratios()["yacht"] == 61 / 555
+    assert runs.ratios == ratios(rows[rows["preset"] == "paper"])
+    assert runs.chosen(datasets=["yacht"]).ratios["yacht"] == 61 / 555
 
 
 def test_chosen_runs_keep_the_order_of_their_rows(cells):

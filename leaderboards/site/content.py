@@ -157,11 +157,18 @@ class Site:
 
     @cached_property
     def row_digests(self) -> dict[str, dict[str, bytes]]:
-        """Digests of the rows of each data set and of each method, 8 bytes for each row."""
-        digests = pd.util.hash_pandas_object(self.cells, index=False).to_numpy()
+        """Digests of the rows of each data set and of each method: names of columns, and 8 bytes for each row."""
+        # Half of the columns have no value, because most metrics do not apply to a given task.
+        present = [
+            name
+            for name, column in self.cells.items()
+            if column.dtype != float or not np.isnan(column.to_numpy()).all()
+        ]
+        digests = pd.util.hash_pandas_object(self.cells[present], index=False).to_numpy()
+        names = repr(present).encode()
         places = {column: self.cells.groupby(column).indices for column in ("dataset", "method")}
         return {
-            column: {str(name): digests[rows].tobytes() for name, rows in by_name.items()}
+            column: {str(name): names + digests[rows].tobytes() for name, rows in by_name.items()}
             for column, by_name in places.items()
         }
 

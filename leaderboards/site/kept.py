@@ -113,13 +113,13 @@ class Kept:
         return encoded(schema.empty_table().drop(CODE))
 
     def _stored_rows(self) -> OnDemand[list[Ranked]]:
-        key, *columns = map(values, self._stored(self._of_rows, ROWS).columns)
-        ends: dict[str, int] = {name: end for end, name in enumerate(key, start=1)}
+        stored = self._stored(self._of_rows, ROWS)
+        ends: dict[str, int] = {name: end for end, name in enumerate(values(stored[KEY]), start=1)}
         starts = dict(zip(ends, [0, *ends.values()], strict=False))
 
         def rows(name: str) -> list[Ranked]:
-            of_key = slice(starts[name], ends[name])
-            return list(map(Ranked._make, zip(*(column[of_key] for column in columns), strict=True)))
+            of_key = stored.slice(starts[name], ends[name] - starts[name]).drop(KEY)
+            return list(map(Ranked._make, zip(*map(values, of_key.columns), strict=True)))
 
         return OnDemand(ends, rows)  # those of pages that stay are not needed
 

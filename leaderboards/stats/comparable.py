@@ -234,7 +234,7 @@ def _tables(requested: ComparisonRequest) -> tuple[Paired, pd.Series, dict[str, 
     if name not in values:
         values = runs.chosen(methods=[name]).table(metric).observed.reindex(ranked.observed.index)
     of_reference = values[name] if name in values else pd.Series(nan, ranked.observed.index)
-    return ranked, of_reference, runs.ratios()
+    return ranked, of_reference, runs.ratios
 
 
 def _comparable(

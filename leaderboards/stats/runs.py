@@ -46,6 +46,7 @@ class Runs:
     _indices: dict[bytes, pd.MultiIndex] = field(default_factory=dict, repr=False)
     _representatives: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict, repr=False)
     _paired: dict[str, Paired] = field(default_factory=dict, repr=False)
+    _chosen: dict[bytes, "Runs"] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, cells: pd.DataFrame, suite: str, preset: str) -> "Runs":
@@ -72,21 +73,27 @@ class Runs:
         )
 
     def chosen(self, datasets: Collection[str] | None = None, methods: Collection[str] | None = None) -> "Runs":
-        """Return the runs of some data sets and methods; None keeps all."""
+        """Return the runs of some data sets and methods; None keeps all. The same choice gives the same object.
+
+        Rankings by all metrics compare mostly the same runs, and then share their tables.
+        """
         kept = np.ones(len(self.places), bool)
         for axis, wanted in ((0, datasets), (2, methods)):
             if wanted is not None:
                 among = set(wanted)  # a look-up of each name is much faster than `np.isin` for texts
                 kept &= np.array([name in among for name in self.names[axis]], bool)[self.codes[axis]]
-        return self._where(kept)
-
-    def _where(self, kept: np.ndarray) -> "Runs":
         if kept.all():
             return self
+        key = np.packbits(kept).tobytes()
+        if key not in self._chosen:
+            self._chosen[key] = self._where(kept)
+        return self._chosen[key]
+
+    def _where(self, kept: np.ndarray) -> "Runs":
         parts = (part[..., kept] for part in (self.places, self.codes, self.finished, self.flagged))
         places, codes, finished, flagged = parts
         part = replace(self, places=places, codes=codes, finished=finished, flagged=flagged)
-        return replace(part, _representatives={}, _paired={})
+        return replace(part, _representatives={}, _paired={}, _chosen={})
 
     def frame(self, columns: Collection[str]) -> pd.DataFrame:
         """Return some columns of the runs' rows."""
@@ -103,8 +110,9 @@ class Runs:
     def _validation(self) -> Validation:
         return validation(self.frame(VALIDATED))
 
+    @cached_property
     def ratios(self) -> dict[str, float]:
-        """Return n_test / n_train of the splits of each data set that has runs (`dependence.ratio_of`)."""
+        """n_test / n_train of the splits of each data set that has runs (`dependence.ratio_of`)."""
         means = [self._mean_by_dataset(name).tolist() for name in ("n_train", "n_test")]
         present = np.bincount(self.codes[0], minlength=len(self.names[0])) > 0
         return {

@@ -240,10 +240,11 @@ def _means(summary: pd.DataFrame) -> Means:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(listed(summary["metric"])):
         places.setdefault(name, []).append(place)
-    columns = [listed(summary[name]) for name in Moments._fields]
+    columns = {name: summary[name].array for name in Moments._fields}
 
     def of_metric(name: str) -> dict[str, Moments]:
-        rows = (Moments._make(column[place] for column in columns) for place in places[name])
+        values = (columns[field].take(places[name]).to_numpy().tolist() for field in Moments._fields)
+        rows = map(Moments._make, zip(*values, strict=True))
         return {row.method: row for row in rows}
 
     return OnDemand(places, of_metric)

@@ -98,7 +98,7 @@ def _rounded(values: np.ndarray) -> list[list[float | None]]:
 
 def _ratios(site: Site, suite: str, preset: str) -> dict[str, float | None]:
     """Return n_test / n_train of the splits of each data set; null if unknown."""
-    of_sets = site.runs(suite, preset).ratios()
+    of_sets = site.runs(suite, preset).ratios
     return {name: float(f"{ratio:.{DIGITS}g}") if np.isfinite(ratio) else None for name, ratio in of_sets.items()}
 
 

@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.site import kept
+from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.shared.papers.entries import entries
 
 ENERGY, WINE, MAP, VIFA = "dataset-energy.html", "dataset-wine.html", "method-map.html", "method-vifa.html"
@@ -134,3 +136,11 @@ def test_equal_contents_are_packed_equally():
     verdict, copy = "worse", "".join(["wor", "se"])
     assert kept.packed([(verdict, 0.1), (verdict, 0.2)]) == kept.packed([(verdict, 0.1), (copy, 0.2)])
     assert kept.packed([(verdict, 0.1)]) != kept.packed([("worse", 0.2)])
+
+
+def test_digest_of_rows_names_columns_with_values(shared_folder):
+    digests = [
+        Site(read_results(shared_folder({"nmll": 1.0, name: 0.5}))).row_digests["dataset"]
+        for name in ("total_variation", "aurc")
+    ]
+    assert digests[0] != digests[1]

@@ -66,8 +66,8 @@ def test_ratios_of_runs_equal_those_of_their_rows(cells):
         {"dataset": "energy", "preset": "quick", "n_train": 1, "n_test": 700},
     )
     runs = Runs.of(rows, "uci", "paper")
-    assert runs.ratios() == ratios(rows[rows["preset"] == "paper"])
-    assert runs.chosen(datasets=["yacht"]).ratios()["yacht"] == 61 / 555
+    assert runs.ratios == ratios(rows[rows["preset"] == "paper"])
+    assert runs.chosen(datasets=["yacht"]).ratios["yacht"] == 61 / 555
 
 
 def test_chosen_runs_keep_the_order_of_their_rows(cells):
@@ -75,3 +75,9 @@ def test_chosen_runs_keep_the_order_of_their_rows(cells):
     chosen = Runs.of(rows, "uci", "paper").chosen(methods=["a", "c"])
     assert chosen.frame(["dataset", "method"]).to_numpy().tolist() == [["z", "c"], ["z", "a"], ["x", "c"], ["x", "a"]]
     assert chosen.table("nmll").methods == ["a", "c"]
+
+
+def test_runs_are_chosen_once(cells):
+    runs = Runs.of(cells(*({"method": m, "nmll": 1.0} for m in "abc")), "uci", "paper")
+    assert runs.chosen(methods=["a", "b"]) is runs.chosen(methods=["b", "a"])
+    assert runs.chosen(methods=["a", "c"]).table("nmll").methods == ["a", "c"]

@@ -34,7 +34,7 @@ def test_pages_link_to_the_documentation_beside_them(built, monkeypatch, documen
 
 
 def test_data_sets_are_counted_for_each_metric(folder):
-    """As in the suite of decisions, in which only searches and bandits have a regret."""
+    """Answers of a suite whose metrics are known on different data sets, as those of decisions, count each apart."""
     rows = [
         {"dataset": dataset, "method": method, "split": split, "nmll": nmll + 0.01 * split, "rmse": rmse}
         for dataset, rmse in (("boston", 1.0), ("energy", 1.0), ("yacht", None))

@@ -28,7 +28,7 @@ from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates, plainly, recor
 from lockstep_bench.bench.engine.cuda_loop import Step as UpdateStep
 from lockstep_bench.bench.engine.graph_capture import capture, values_of
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
-from lockstep_bench.bench.engine.native_stages import with_native_stages
+from lockstep_bench.bench.engine.native_stages import use_native_stages
 from lockstep_bench.bench.engine.native_training import note_obstacle
 from lockstep_bench.bench.engine.private_torch import aten, tree_flatten, tree_unflatten
 from lockstep_bench.bench.engine.rates import Rate
@@ -57,12 +57,17 @@ ROWS_AHEAD = 512  # updates whose rows are sent to the GPU together: each transf
 WAIT = {aten._linalg_eigh.default}
 
 
-def side_by_side(network: Network, device: torch.device) -> int:
-    """Return how many networks are trained at the same time on a device.
+def side_by_side_on_gpu(network: Network) -> int:
+    """Return how many networks a GPU trains at the same time.
 
-    Large networks fill a GPU one at a time, and to capture an update takes the memory of all its operations together.
+    Large networks fill it one at a time, and to capture an update takes the memory of all its operations together.
     """
-    return SIDE_BY_SIDE if has_graphs(device) and network.dim < LARGE else 1
+    return SIDE_BY_SIDE if network.dim < LARGE else 1
+
+
+def side_by_side(network: Network, device: torch.device) -> int:
+    """Return how many networks are trained at the same time on a device."""
+    return side_by_side_on_gpu(network) if has_graphs(device) else 1
 
 
 def pays(model: ReplicaModel, device: torch.device) -> bool:
@@ -199,7 +204,7 @@ class _Update:
             return None
         if not has_graphs(self._data.x.device):
             try:
-                with_native_stages(graph, values_of(graph, self._examples))
+                use_native_stages(graph, values_of(graph, self._examples))
             except NoCompiler as reason:
                 note_obstacle(self._model.method.name, str(reason))
         return graph

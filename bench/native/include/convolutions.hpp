@@ -129,9 +129,9 @@ template <int C, int HEIGHT, int WIDTH, int O, int K, int P, int SIDE> struct St
         pack(inputs, from, first, count);
         correlate<C, O, TALL, WIDE>(outputs, inputs, turned, bias);
         for (int i = 0; i < OUTPUTS; i++) {
-            const I passes = outputs[i] <= 0;  // false for NaN, which is passed on
-            signs[i] = __builtin_convertvector(~passes, Signs);
-            outputs[i] = passes ? F{} : outputs[i];
+            const I blocked = outputs[i] <= 0;  // false for NaN, which is passed on
+            signs[i] = __builtin_convertvector(~blocked, Signs);
+            outputs[i] = blocked ? F{} : outputs[i];
         }
         for (int o = 0; o < O; o++)
             for (int y = 0; y < POOLED_ROWS; y++)

@@ -6,7 +6,7 @@ from torch.func import grad
 from torch.nn.functional import avg_pool2d, conv2d, max_pool2d, relu
 
 from lockstep_bench.bench.engine.graph_capture import capture, values_of
-from lockstep_bench.bench.engine.native_stages import with_native_stages
+from lockstep_bench.bench.engine.native_stages import use_native_stages
 from lockstep_bench.bench.native.stages import Stage
 from lockstep_bench.methods.networks.convnets import LeNet
 
@@ -34,7 +34,7 @@ def outputs(weights, x):
 def stages_in(function, arguments):
     """Return the graph of a function with compiled stages, and how often it calls them."""
     graph = capture(function, arguments, 0)
-    with_native_stages(graph, values_of(graph, arguments))
+    use_native_stages(graph, values_of(graph, arguments))
     owners = [getattr(node.target, "__self__", None) for node in graph.graph.nodes]
     return graph, sum(isinstance(owner, Stage) for owner in owners)
 

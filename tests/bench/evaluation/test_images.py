@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from call_depth import MOST_FRAMES, depths_of_updates
+from cell_runs import numbers
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation import images
@@ -137,6 +138,12 @@ def test_test_labels_do_not_affect_chosen_hparams(tmp_path, known, monkeypatch):
     assert before.row["hparams"] == after.row["hparams"]
     assert before.row["validation_nmll"] == after.row["validation_nmll"]
     assert before.row["accuracy"] != after.row["accuracy"]
+
+
+def test_a_split_has_the_same_row_in_a_job_of_several(tmp_path, known):
+    together = outcomes(tmp_path / "together", "swag", splits=(0, 1))
+    alone = [*outcomes(tmp_path, "swag", splits=(0,)), *outcomes(tmp_path, "swag", splits=(1,))]
+    assert [numbers(each.row) for each in together] == [numbers(each.row) for each in alone]
 
 
 def test_methods_share_the_same_subset_of_images(tmp_path, known):

@@ -1,10 +1,9 @@
-"""Time of an update of LeNet-5: networks one by one in torch's operations, and through captured graphs.
+"""Time of an update of LeNet-5: in torch's operations, and through captured graphs.
 
     python -m benchmarks.image_updates --methods map,mfvi,swag
     python -m benchmarks.image_updates --device cpu --updates 60
 
-On a GPU, the graphs are CUDA graphs, and several networks train side by side. On a CPU, stages of the network are
-compiled.
+On a GPU, the graphs are CUDA graphs. On a CPU, stages of the network are compiled.
 
 The images are noise, 60,000 of 28 x 28 pixels. Hyper-parameters are the middle of their ranges. The time of an update
 is the difference between a longer and a shorter training of the same networks, divided by the difference in the number
@@ -22,7 +21,7 @@ import torch
 import typer
 
 from lockstep_bench import methods
-from lockstep_bench.bench.engine.graphed_series import SIDE_BY_SIDE, train_in_graphs
+from lockstep_bench.bench.engine.graphed_series import train_in_graphs
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.plain_sgd import finish
 from lockstep_bench.bench.engine.rates import cosine
@@ -41,28 +40,23 @@ REPEATS = 3
 app = typer.Typer(add_completion=False)
 
 Train = Callable[..., Iterator[Any]]
-WAYS: dict[str, tuple[Train, int]] = {
-    "one by one": (train_singly, 1),
-    "graphs, 1 fit": (train_in_graphs, 1),
-    f"graphs, {SIDE_BY_SIDE} fits": (train_in_graphs, SIDE_BY_SIDE),
-}
+WAYS: dict[str, Train] = {"operations": train_singly, "graphs": train_in_graphs}
 
 
-def milliseconds(name: str, data: Data, train: Train, n_fits: int, updates: tuple[int, int]) -> float:
+def milliseconds(name: str, data: Data, train: Train, updates: tuple[int, int]) -> float:
     """Return the time of one update of one network.
 
     Args:
         name: name of the method.
         data: the images and their classes.
         train: `train_singly` or `train_in_graphs`.
-        n_fits: number of fits that are trained; each has the method's number of networks.
         updates: numbers of updates of the shorter and of the longer training.
     """
     task = Task("noise", Categorical(N_CLASSES), image_network("lenet5", IMAGE, N_CLASSES))
     method = methods.get(name).suited_to(task)
     hparams = Centred(method.image_space(task)).best().hparams
-    fits = [Fit(np.arange(len(data.y)), hparams, seed) for seed in range(n_fits)]
-    series = Series.of(ReplicaModel(method, task, torch.float32), data, fits, IMAGE[0])
+    fit = Fit(np.arange(len(data.y)), hparams, seed=0)
+    series = Series.of(ReplicaModel(method, task, torch.float32), data, [fit], IMAGE[0])
 
     def seconds(n_updates: int) -> float:
         schedule = Schedule.exactly(method, len(data.y), BATCH_SIZE, n_updates)
@@ -91,7 +85,7 @@ def measure(
     data = Data.of(pixels, np.arange(float(N_IMAGES)) % N_CLASSES, device)
     typer.echo(f"{'milliseconds per update':24}" + "".join(f"{way:>16}" for way in WAYS))
     for name in names.split(","):
-        times = (milliseconds(name, data, *way, (updates // 10, updates)) for way in WAYS.values())
+        times = (milliseconds(name, data, train, (updates // 10, updates)) for train in WAYS.values())
         typer.echo(f"{name:24}" + "".join(f"{each:16.3f}" for each in times))
 
 

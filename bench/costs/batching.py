@@ -96,23 +96,6 @@ def _rows_of_kind(suite: str, method: str, protocol: Protocol) -> int:
     return SUITES[suite].kind.rows_of(method, protocol)
 
 
-def side_by_side(cell: Cell) -> int:
-    """Return how many cells such as this one a GPU trains side by side, where fits are trained one by one on a CPU."""
-    return _side_by_side(cell.suite, cell.dataset, cell.protocol)
-
-
-@cache
-def _side_by_side(suite: str, dataset: str, protocol: Protocol) -> int:
-    return answer(_networks_side_by_side, suite, dataset, protocol)
-
-
-def _networks_side_by_side(suite: str, dataset: str, protocol: Protocol) -> int:
-    from lockstep_bench.bench.engine.graphed_series import side_by_side_on_gpu
-    from lockstep_bench.bench.experiment.tasks import task_of
-
-    return side_by_side_on_gpu(task_of(suite, dataset, protocol).network)
-
-
 def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Cell], int]) -> list[tuple[Cell, ...]]:
     """Divide cells into batches, one for each job; the cells of a batch differ only in their split.
 
@@ -125,19 +108,17 @@ def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Ce
     jobs: list[tuple[Cell, ...]] = []
     for _, group in groupby(cells, key=_but_for_its_split):
         members = list(group)
-        size = max(1, min(fair, room.cells, _fitting(members[0], kind, rows)))
+        alone = rows_of(members[0])
+        fitting = (
+            1
+            if not alone or members[0].protocol.budget_seconds
+            else room.cells
+            if kind == "cpu"
+            else rows(members[0]) // alone
+        )
+        size = max(1, min(fair, room.cells, fitting))
         jobs += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
     return jobs
-
-
-def _fitting(cell: Cell, kind: str, rows: Callable[[Cell], int]) -> int:
-    """Return how many cells such as this one a job may have on a kind of device, before limits of the run."""
-    if cell.protocol.budget_seconds:
-        return 1
-    alone = rows_of(cell)
-    if kind == "cpu":
-        return ROOM[kind].cells if alone else 1
-    return rows(cell) // alone if alone else side_by_side(cell)
 
 
 def _but_for_its_split(cell: Cell) -> tuple[object, ...]:

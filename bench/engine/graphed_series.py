@@ -1,12 +1,11 @@
-"""Training of small image networks through captured graphs of their updates.
+"""Training of small image networks through captured graphs of their updates, one network after the other.
 
 On a GPU, an update of a small convolutional network consists of a few hundred kernels. The CPU takes longer to launch
-each of them than the GPU to run it, and none of them fills the GPU. So every network has a CUDA stream and graphs of
-several updates (`bench.engine.cuda_loop`), and the graphs of several networks run at the same time. A fit is the same
-whatever runs beside it.
+each of them than the GPU to run it. So every network has CUDA graphs of several updates (`bench.engine.cuda_loop`). Two
+graphs must not run at the same time: torch gives those that were recorded on one stream the same workspace for matrix
+products, and they would overwrite each other's sums.
 
-On a CPU, networks are trained one after the other, and the convolutions in the graph of an update are replaced by
-compiled ones (`bench.engine.native_stages`).
+On a CPU, the convolutions in the graph of an update are replaced by compiled ones (`bench.engine.native_stages`).
 
 Unlike in `bench.engine.sequential_training`, the random numbers of an update are drawn before it. The same seed
 therefore gives other numbers than there.
@@ -14,7 +13,6 @@ therefore gives other numbers than there.
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import cached_property, partial
 from typing import Any
@@ -41,42 +39,28 @@ from lockstep_bench.bench.engine.updates import has_graphs
 from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.networks.convnets import LeNet
-from lockstep_bench.methods.networks.mlp import Network
 from lockstep_bench.methods.problem import FULL_LR, Step
 from lockstep_bench.shared.seeds import seed_of
 
 Updates = Callable[[Tensor, Tensor, Tensor, Sequence[Tensor]], Sequence[Tensor]]
 
-SIDE_BY_SIDE = 8
-LARGE = 1_000_000  # weights
+LARGE = 1_000_000  # weights; to capture an update takes the memory of all its operations together
 AT_ONCE = 64  # updates that one call makes
-MOST_NUMBERS = 1 << 26  # random numbers in memory for each network
+MOST_NUMBERS = 1 << 26  # random numbers in memory
 ROWS_AHEAD = 512  # updates whose rows are sent to the GPU together: each transfer waits for the network's updates
 
 # Operators that wait for the GPU. A graph cannot hold them, and after an attempt to record one they fail.
 WAIT = {aten._linalg_eigh.default}
 
 
-def side_by_side_on_gpu(network: Network) -> int:
-    """Return how many networks a GPU trains at the same time.
-
-    Large networks fill it one at a time, and to capture an update takes the memory of all its operations together.
-    """
-    return SIDE_BY_SIDE if network.dim < LARGE else 1
-
-
-def side_by_side(network: Network, device: torch.device) -> int:
-    """Return how many networks are trained at the same time on a device."""
-    return side_by_side_on_gpu(network) if has_graphs(device) else 1
-
-
 def pays(model: ReplicaModel, device: torch.device) -> bool:
     """Return whether the networks of a model should be trained through graphs on a device.
 
-    On a CPU, graphs pay for LeNet-5 in single precision, whose convolutions can be compiled.
+    On a GPU, they pay for small networks. On a CPU, they pay for LeNet-5 in single precision, whose convolutions can be
+    compiled.
     """
     if has_graphs(device):
-        return side_by_side(model.network, device) > 1
+        return model.network.dim < LARGE
     single = model.dtype == torch.float32 and model.short is None
     return single and isinstance(model.network, LeNet) and model.network.activation == "relu"
 
@@ -103,30 +87,25 @@ def train_in_graphs(
         TypeError: if an update changes the state's structure, shapes or types, or returns diagnostics that are not
             tensors of shape ().
     """
-    n_updates, members = schedule.plan.n_updates, series.members
+    n_updates = schedule.plan.n_updates
     phases = [series.model.method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
     updates = {phase: _Update(series, schedule, phase, augment, rate) for phase in dict.fromkeys(phases)}
     at_once = min(AT_ONCE, *(max(1, MOST_NUMBERS // max(1, sum(update.numbers))) for update in updates.values()))
-    together = side_by_side(series.model.network, series.data.x.device)
-    for first in range(0, len(members), together):
-        networks = [_Network(series, *member) for member in members[first : first + together]]
+    for done, member in enumerate(series.members):
+        network = _Network(series, *member)
         for block in range(0, n_updates, ROWS_AHEAD):
             count = min(ROWS_AHEAD, n_updates - block)
-            for network in networks:
-                network.load(updates[phases[block]], range(block + 1, block + count + 1))
+            network.load(updates[phases[block]], range(block + 1, block + count + 1))
             for part in segments(phases, block + 1, count, record.wants, at_once):
                 begun = block + part.start + 1
                 update = updates[phases[begun - 1]]
-                for network in networks:
-                    network.draw(update, part)
+                network.draw(update, part)
                 if record.wants(begun) and update.has_diagnostics:
                     with record.timed(series.data.x.device):
-                        for network in networks:
-                            record.add(begun, network.diagnostics(update))
-                for network in networks:
-                    network.advance(update)
-                on_update(first * n_updates + len(networks) * (block + part.stop))
-        yield from (network.state() for network in networks)
+                        record.add(begun, network.diagnostics(update))
+                network.advance(update)
+                on_update(done * n_updates + block + part.stop)
+        yield network.state()
 
 
 class _Update:
@@ -262,46 +241,34 @@ class _Network:
         self._loaded: tuple[Tensor, Tensor]
         self._next: tuple[Tensor, Tensor, Tensor]
         self._device = series.data.x.device
-        self._stream = torch.cuda.Stream(self._device) if self._device.type == "cuda" else None
-        if self._stream:
-            self._stream.wait_stream(torch.cuda.current_stream(self._device))
 
     def load(self, update: _Update, updates: range) -> None:
         """Send the rows of some updates to the device, and the numbers and learning rates of these updates."""
-        with self._beside():
-            rows = self._rows.take(len(updates) * update.n_rows).reshape(len(updates), -1)
-            self._loaded = torch.tensor(rows, device=self._device), update.counts(self._replica, updates)
+        rows = self._rows.take(len(updates) * update.n_rows).reshape(len(updates), -1)
+        self._loaded = torch.tensor(rows, device=self._device), update.counts(self._replica, updates)
 
     def draw(self, update: _Update, part: slice) -> None:
         """Draw the random numbers of the next updates, which are `part` of the loaded ones and have one phase.
 
         Each update draws by itself, so that its numbers do not depend on which updates are made together.
         """
-        with self._beside():
-            index, counts = (loaded[part] for loaded in self._loaded)
-            drawn = [
-                torch.cat([noise.normal(n) for noise, n in zip(self._noise, update.numbers, strict=True)])
-                for _ in range(len(counts))
-            ]
-            self._next = index, torch.stack(drawn), counts
+        index, counts = (loaded[part] for loaded in self._loaded)
+        drawn = [
+            torch.cat([noise.normal(n) for noise, n in zip(self._noise, update.numbers, strict=True)])
+            for _ in range(len(counts))
+        ]
+        self._next = index, torch.stack(drawn), counts
 
     def diagnostics(self, update: _Update) -> dict[str, Tensor]:
         """Return the diagnostics of the next update, () each."""
-        with self._beside():
-            return update.applied(*self._replica_leaves, *(each[0] for each in self._next), *self._leaves)[1]
+        return update.applied(*self._replica_leaves, *(each[0] for each in self._next), *self._leaves)[1]
 
     def advance(self, update: _Update) -> None:
         """Make the next updates."""
-        with self._beside():
-            if update.phase not in self._made:
-                self._made[update.phase] = update.several(self._replica_leaves)
-            self._leaves = self._made[update.phase](*self._next, self._leaves)
+        if update.phase not in self._made:
+            self._made[update.phase] = update.several(self._replica_leaves)
+        self._leaves = self._made[update.phase](*self._next, self._leaves)
 
     def state(self) -> Any:
-        """Return the state after the last update, which the current stream waits for."""
-        if self._stream:
-            torch.cuda.current_stream(self._device).wait_stream(self._stream)
+        """Return the state after the last update."""
         return tree_unflatten(self._leaves, self._structure)
-
-    def _beside(self) -> AbstractContextManager[object]:
-        return torch.cuda.stream(self._stream) if self._stream else nullcontext()

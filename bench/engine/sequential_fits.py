@@ -58,7 +58,7 @@ class SequentialFits:
         inputs = self.series.data.x if x is None else x
         members = self.method.members
         per_member = math.ceil(n_samples / members)
-        for fit, fit_rows in enumerate(rows):
+        for fit, fit_rows in zip(range(len(self.fits)), rows, strict=True):
             index = torch.tensor(fit_rows, device=inputs.device)
             networks = range(fit * members, (fit + 1) * members)
             yield _joined([self._predict(network, inputs, index, per_member) for network in networks], dim=0)

@@ -1,7 +1,6 @@
 """Training of large networks, with the same methods as for many small networks at once.
 
-They are trained one after the other. Small ones are trained through captured graphs, on a GPU side by side
-(`bench.engine.graphed_series`).
+They are trained one after the other, small ones through captured graphs (`bench.engine.graphed_series`).
 """
 
 import math

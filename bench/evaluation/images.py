@@ -12,7 +12,6 @@ import torch
 from lockstep_bench import datasets
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.engine.augment import Augment, crops_and_flips
-from lockstep_bench.bench.engine.graphed_series import side_by_side
 from lockstep_bench.bench.engine.plain_sgd import seconds_per_minibatch
 from lockstep_bench.bench.engine.rates import Rate, Steps, cosine
 from lockstep_bench.bench.engine.replica import Data
@@ -90,8 +89,7 @@ def _prepared_fits(assignment: Assignment, parts: Sequence[Split], progress: Pro
         start=_start(assignment),
         short=DTYPES[assignment.protocol.precision],
     )
-    limit = max(1, side_by_side(assignment.tasks[0].network, data.x.device) // assignment.method.members)
-    trainer = Trainer(assignment.method, data, assignment.protocol, engine, limit, progress, sequential=True)
+    trainer = Trainer(assignment.method, data, assignment.protocol, engine, 1, progress, sequential=True)
     scorer = ImageScorer(assignment, parts, data)
     largest = LargestFits(max(len(part.train) for part in parts), len(parts[0].train) + len(parts[0].validation))
     splits = []

@@ -133,7 +133,6 @@ def test_training_equals_that_of_a_cpu_if_no_random_numbers_are_drawn(data, requ
 def test_a_fit_does_not_depend_on_neighbours_blocks_or_recording(data, on_gpu, monkeypatch):
     fits = [Fit(np.arange(25), HPARAMS, seed) for seed in range(5)]
     plain = leaves(train(data, methods.get("mfvi"), fits))
-    monkeypatch.setattr(graphed_series, "SIDE_BY_SIDE", 2)
     monkeypatch.setattr(graphed_series, "ROWS_AHEAD", 5)
     monkeypatch.setattr(graphed_series, "MOST_NUMBERS", 1)
     recorded = train(data, methods.get("mfvi"), fits, n_recorded=4, in_pairs=True)
@@ -151,8 +150,7 @@ def test_diagnostics_equal_those_of_a_cpu(data, request):
             np.testing.assert_allclose(trace.values, other[name].values)
 
 
-def test_progress_ends_at_all_updates(data, on_gpu, monkeypatch):
-    monkeypatch.setattr(graphed_series, "SIDE_BY_SIDE", 4)
+def test_progress_ends_at_all_updates(data, on_gpu):
     seen = []
     train(data, methods.get("deep-ensemble"), on_update=seen.append)
     assert seen == sorted(seen)

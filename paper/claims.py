@@ -90,7 +90,9 @@ CLAIMS: dict[str, Check] = {
         _first("gaps", "nmll", "sghmc"), _first("tails", "nmll", "sghmc")
     ),
     "Of thirteen methods sghmc and mdn could be the best by NMLL.": _leading("thirteen", "nmll", "sghmc", "mdn"),
-    "Of thirteen methods sghmc and swag could be the best by RMSE.": _leading("thirteen", "rmse", "sghmc", "swag"),
+    "Of thirteen methods sghmc, swag, mdn and laplace could be the best by RMSE.": _leading(
+        "thirteen", "rmse", "sghmc", "swag", "mdn", "laplace"
+    ),
     "Of twelve methods sghmc is the best by the joint NMLL.": _verdict("twelve", "nmll_dyadic", "sghmc", "best"),
     "Without frequent values sghmc is the best of thirteen.": _verdict(
         "thirteen without frequent values", "nmll", "sghmc", "best"

@@ -43,20 +43,21 @@ Train = Callable[..., Iterator[Any]]
 WAYS: dict[str, Train] = {"operations": train_singly, "graphs": train_in_graphs}
 
 
-def milliseconds(name: str, data: Data, train: Train, updates: tuple[int, int]) -> float:
+def milliseconds(name: str, data: Data, train: Train, n_fits: int, updates: tuple[int, int]) -> float:
     """Return the time of one update of one network.
 
     Args:
         name: name of the method.
         data: the images and their classes.
         train: `train_singly` or `train_in_graphs`.
+        n_fits: number of fits that are trained, one after the other; each has the method's number of networks.
         updates: numbers of updates of the shorter and of the longer training.
     """
     task = Task("noise", Categorical(N_CLASSES), image_network("lenet5", IMAGE, N_CLASSES))
     method = methods.get(name).suited_to(task)
     hparams = Centred(method.image_space(task)).best().hparams
-    fit = Fit(np.arange(len(data.y)), hparams, seed=0)
-    series = Series.of(ReplicaModel(method, task, torch.float32), data, [fit], IMAGE[0])
+    fits = [Fit(np.arange(len(data.y)), hparams, seed) for seed in range(n_fits)]
+    series = Series.of(ReplicaModel(method, task, torch.float32), data, fits, IMAGE[0])
 
     def seconds(n_updates: int) -> float:
         schedule = Schedule.exactly(method, len(data.y), BATCH_SIZE, n_updates)
@@ -79,13 +80,14 @@ def measure(
     names: Annotated[str, typer.Option("--methods", help="Comma-separated names of methods.")] = "map,mfvi,swag,vifa",
     device: Annotated[str, typer.Option(help="Torch's name of the device.")] = "cuda",
     updates: Annotated[int, typer.Option(help="Updates of the longer training.", min=20)] = 500,
+    fits: Annotated[int, typer.Option(help="Fits that are trained one after the other.", min=1)] = 1,
 ) -> None:
     """Print the milliseconds of an update of LeNet-5, batch size 128, per network."""
     pixels = np.random.default_rng(0).integers(0, 256, (N_IMAGES, prod(IMAGE)), dtype=np.uint8)
     data = Data.of(pixels, np.arange(float(N_IMAGES)) % N_CLASSES, device)
     typer.echo(f"{'milliseconds per update':24}" + "".join(f"{way:>16}" for way in WAYS))
     for name in names.split(","):
-        times = (milliseconds(name, data, train, (updates // 10, updates)) for train in WAYS.values())
+        times = (milliseconds(name, data, train, fits, (updates // 10, updates)) for train in WAYS.values())
         typer.echo(f"{name:24}" + "".join(f"{each:16.3f}" for each in times))
 
 

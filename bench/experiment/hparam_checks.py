@@ -32,10 +32,12 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
     kind = suite_of(request).kind
     spaces = _spaces(request, names, method_names, protocol)
     for each in protocol.hparams.every:
-        if each.method:
+        if each.method and not request.replication:
             chosen = tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
             known("--hparam: method", each.method, chosen, "is not in this run")
         concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
+        if request.replication and not concerned:
+            continue  # a replication gives those of all its methods, also if some of them run
         if problem := complaint(each, concerned):
             raise InvalidRequest(f"--hparam {each}: {problem}")
         if each.name in kind.settled:

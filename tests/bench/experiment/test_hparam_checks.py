@@ -30,6 +30,13 @@ def test_fixed_hparam_applies_only_to_methods_having_it():
     assert given("lr=1e-9", "map:lr=2") == {"map": {"lr": 2}, "mfvi-mean": {"lr": 1e-9}}
 
 
+def test_replication_runs_with_a_part_of_its_methods():
+    """The protocol keeps the hyper-parameters of the others, so that rows are the same as those of the whole."""
+    assert given("vifa:lr=1", "map:lr=2", replication="table-1") == {"map": {"lr": 2}}
+    with pytest.raises(InvalidRequest, match="mfvi-mean has lr"):
+        given("mfvi-mean:prior_precision=1", replication="table-1")
+
+
 def test_given_search_range_keeps_the_methods_log_scale():
     task, protocol = task_of("uci", "yacht"), Protocol(hparams=GivenHParams.read("lr=0.1..0.2 noise_precision=3"))
     space = space_of(method_for("map", task), task, protocol)

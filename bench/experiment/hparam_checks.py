@@ -37,7 +37,7 @@ def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence
             known("--hparam: method", each.method, chosen, "is not in this run")
         concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
         if request.replication and not concerned:
-            continue  # a replication gives those of all its methods, also if some of them run
+            continue  # a replication gives those of all its methods, also if only some of them run
         if problem := complaint(each, concerned):
             raise InvalidRequest(f"--hparam {each}: {problem}")
         if each.name in kind.settled:

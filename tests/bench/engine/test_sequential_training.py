@@ -168,6 +168,14 @@ def test_images_outside_the_data_set_are_predicted(data):
     assert torch.equal(own.log_probs, given.log_probs)
 
 
+def test_every_fit_needs_rows_to_predict_at(data):
+    fits = [Fit(np.arange(25), HPARAMS, seed) for seed in (7, 8)]
+    trained = train(data, MAP(), fits=fits)
+    assert len(list(trained.predict([TEST, TEST], 1))) == 2
+    with pytest.raises(ValueError, match="shorter"):
+        list(trained.predict([TEST], 1))
+
+
 def test_sequential_fits_are_independent(data):
     fits = [Fit(np.arange(25), HPARAMS, 1), Fit(np.arange(30, 55), HPARAMS | {"lr": 0.1}, 2)]
     together = list(train(data, methods.get("vifa"), fits=fits).predict([TEST, TEST[:3]], 4))

@@ -7,7 +7,13 @@ under calibration follows by drawing labels from the predicted probabilities (co
 
 import numpy as np
 
-from lockstep_bench.shared.uncertainty.calibration_error import ece_20_of, ece_classwise_of, ece_equal_mass_of, ece_of
+from lockstep_bench.shared.uncertainty.calibration_error import (
+    at_once,
+    ece_20_of,
+    ece_classwise_of,
+    ece_equal_mass_of,
+    ece_of,
+)
 from lockstep_bench.shared.uncertainty.numbers import without_nan
 
 DRAWS = 500
@@ -32,12 +38,15 @@ def calibrated_errors(probabilities: np.ndarray) -> dict[str, float]:
     classwise = ece_classwise_of(probabilities)
     upper = probabilities.cumsum(1)[:, :-1]  # the last class takes what rounding leaves of 1
     generator = np.random.default_rng(SEED)
-    errors: dict[str, list[float]] = {name: [] for name in (*of_correct, "ece_classwise")}
-    for _ in range(DRAWS):  # one at a time: n numbers in memory, not DRAWS x n
-        labels = (upper <= generator.uniform(size=(len(upper), 1))).sum(1)
-        correct = labels == predicted
-        for name, error in of_correct.items():
-            errors[name].append(error(correct))
-        errors["ece_classwise"].append(classwise(labels))
-    means = {f"{name}_null": float(np.mean(values)) for name, values in errors.items()}
-    return means | {"ece_null_95": float(np.quantile(errors["ece"], 0.95))}
+    drawn: dict[str, list[np.ndarray]] = {name: [] for name in (*of_correct, "ece_classwise")}
+    for count in at_once(DRAWS, len(upper)):
+        uniform = generator.uniform(size=(count, len(upper)))
+        labels = np.zeros(uniform.shape, int)
+        for bound in upper.T:
+            labels += bound <= uniform
+        for name, errors in of_correct.items():
+            drawn[name].append(errors(labels == predicted))
+        drawn["ece_classwise"].append(classwise(labels))
+    draws = {name: np.concatenate(parts) for name, parts in drawn.items()}
+    means = {f"{name}_null": float(values.mean()) for name, values in draws.items()}
+    return means | {"ece_null_95": float(np.quantile(draws["ece"], 0.95))}

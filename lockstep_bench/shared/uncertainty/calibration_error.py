@@ -16,8 +16,9 @@ from lockstep_bench.shared.uncertainty.numbers import without_nan
 N_BINS = 15
 RESAMPLES = 500
 BOOTSTRAP_SEED = 0
+NUMBERS = 1 << 14  # of draws that are evaluated together, to stay in the caches
 
-Error = Callable[[np.ndarray], float]  # of fixed predictions, as a function of what came true
+Errors = Callable[[np.ndarray], np.ndarray]  # of fixed predictions: from D outcomes of all points (D, n) to (D,)
 
 
 def ece(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
@@ -25,11 +26,11 @@ def ece(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> fl
 
     The B bins (0, 1/B], ..., ((B - 1)/B, 1] have equal width (Guo et al. 2017, eq. 3).
     """
-    return ece_of(confidence, n_bins)(correct)
+    return float(ece_of(confidence, n_bins)(correct[None])[0])
 
 
-def ece_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece` as a function of `correct`, for fixed confidences (n,)."""
+def ece_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Errors:
+    """Return `ece` as a function of D draws of `correct`, (D, n), for fixed confidences (n,)."""
     bins = _equal_width(confidence, n_bins)
     return lambda correct: _weighted_gap(bins, correct - confidence, n_bins)
 
@@ -44,9 +45,10 @@ def ece_interval(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BI
     confidence, correct = confidence[order], correct[order]
     bins, gaps, n = _equal_width(confidence, n_bins), correct - confidence, len(order)
     generator = np.random.default_rng(BOOTSTRAP_SEED)
-    # One sample at a time: n numbers in memory, not RESAMPLES x n.
-    drawn = (generator.integers(n, size=n) for _ in range(RESAMPLES))
-    low, high = np.quantile([_weighted_gap(bins[rows], gaps[rows], n_bins) for rows in drawn], [0.025, 0.975])
+    drawn = (generator.integers(n, size=(count, n)) for count in at_once(RESAMPLES, n))
+    low, high = np.quantile(
+        np.concatenate([_weighted_gap(bins[rows], gaps[rows], n_bins) for rows in drawn]), [0.025, 0.975]
+    )
     return float(low), float(high)
 
 
@@ -82,30 +84,30 @@ def ece_classwise(probabilities: np.ndarray, labels: np.ndarray, n_bins: int = N
         labels: (n,), class numbers.
         n_bins: B, number of bins.
     """
-    return ece_classwise_of(probabilities, n_bins)(labels)
+    return float(ece_classwise_of(probabilities, n_bins)(labels[None])[0])
 
 
-def ece_classwise_of(probabilities: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece_classwise` as a function of the labels, for fixed probabilities (n, C)."""
+def ece_classwise_of(probabilities: np.ndarray, n_bins: int = N_BINS) -> Errors:
+    """Return `ece_classwise` as a function of D draws of the labels, (D, n), for fixed probabilities (n, C)."""
     n, n_classes = without_nan(probabilities, "probabilities").shape
     bins = _equal_width(probabilities, n_bins) + n_bins * np.arange(n_classes)  # numbered over all classes
     predicted = np.bincount(bins.ravel(), probabilities.ravel(), n_bins * n_classes)
     points = np.arange(n)
 
-    def error(labels: np.ndarray) -> float:
-        observed = np.bincount(bins[points, labels], minlength=n_bins * n_classes)
-        return float(np.abs(observed - predicted).sum() / (n * n_classes))
+    def errors(labels: np.ndarray) -> np.ndarray:
+        observed = _sums(bins[points, labels], None, n_bins * n_classes)
+        return np.asarray(np.abs(observed - predicted).sum(1) / (n * n_classes))
 
-    return error
+    return errors
 
 
 def ece_equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
     """Return the expected calibration error, sum_b (n_b / n) gap_b, in bins with (nearly) equal numbers of points."""
-    return ece_equal_mass_of(confidence, n_bins)(correct)
+    return float(ece_equal_mass_of(confidence, n_bins)(correct[None])[0])
 
 
-def ece_equal_mass_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Error:
-    """Return `ece_equal_mass` as a function of `correct`, for fixed confidences (n,)."""
+def ece_equal_mass_of(confidence: np.ndarray, n_bins: int = N_BINS) -> Errors:
+    """Return `ece_equal_mass` as a function of D draws of `correct`, (D, n), for fixed confidences (n,)."""
     bins, gaps = _equal_mass(confidence, n_bins)
     return lambda correct: _weighted_gap(bins, gaps(correct), n_bins)
 
@@ -116,13 +118,14 @@ def ece_20(confidence: np.ndarray, correct: np.ndarray) -> float:
     The DirectUQ paper describes this estimate (section 6.3): "bins of the same size according to the confidence level",
     whose differences are averaged "among all bins".
     """
-    return ece_20_of(confidence)(correct)
+    return float(ece_20_of(confidence)(correct[None])[0])
 
 
-def ece_20_of(confidence: np.ndarray) -> Error:
-    """Return `ece_20` as a function of `correct`, for fixed confidences (n,)."""
+def ece_20_of(confidence: np.ndarray) -> Errors:
+    """Return `ece_20` as a function of D draws of `correct`, (D, n), for fixed confidences (n,)."""
     bins, gaps = _equal_mass(confidence, 20)
-    return lambda correct: float(np.abs(np.bincount(bins, gaps(correct)) / np.bincount(bins)).mean())
+    sizes = np.bincount(bins)
+    return lambda correct: np.abs(_sums(bins, gaps(correct), len(sizes)) / sizes).mean(1)
 
 
 def reliability(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> pa.Table:
@@ -147,15 +150,36 @@ def _equal_width(confidence: np.ndarray, n_bins: int) -> np.ndarray:
 def _equal_mass(confidence: np.ndarray, n_bins: int) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """Return the bin numbers of the points in the order of confidence, (n,), and a function from `correct` to gaps.
 
-    The gaps accuracy - confidence (n,) have the same order. Points of equal confidence share their mean accuracy, which
-    makes the result independent of their order.
+    The gaps accuracy - confidence have the shape of `correct`, (D, n), and the order of the bins. Points of equal
+    confidence share their mean accuracy, which makes the result independent of their order.
     """
     _, group = np.unique(confidence, return_inverse=True)
     sizes, order = np.bincount(group), np.argsort(confidence)
     bins = np.arange(len(order)) * min(n_bins, len(order)) // len(order)
-    return bins, lambda correct: ((np.bincount(group, correct) / sizes)[group] - confidence)[order]
+    group, confidence = group[order], confidence[order]
+    return bins, lambda correct: (_sums(group, correct[:, order], len(sizes)) / sizes)[:, group] - confidence
 
 
-def _weighted_gap(bins: np.ndarray, gaps: np.ndarray, n_bins: int) -> float:
-    """Return sum_b (n_b / n) |mean of `gaps` in bin b| for `gaps` and `bins` (n,)."""
-    return float(np.abs(np.bincount(bins, gaps, n_bins)).sum() / len(gaps))
+def at_once(draws: int, numbers: int) -> list[int]:
+    """Return how many of the draws, of so many numbers each, are evaluated together: they add up to `draws`."""
+    most = max(1, NUMBERS // numbers)
+    return [min(most, draws - first) for first in range(0, draws, most)]
+
+
+def _weighted_gap(bins: np.ndarray, gaps: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return sum_b (n_b / n) |mean of `gaps` in bin b|, (D,), for `gaps` (D, n) and `bins` (n,) or (D, n)."""
+    return np.asarray(np.abs(_sums(bins, gaps, n_bins)).sum(1) / gaps.shape[1])
+
+
+def _sums(bins: np.ndarray, values: np.ndarray | None, n_bins: int) -> np.ndarray:
+    """Return the sum of `values` (D, n) in each bin, (D, n_bins); without values, the number of points.
+
+    Args:
+        bins: numbers of the points' bins, (n,) or (D, n).
+        values: the values; None to count.
+        n_bins: number of bins.
+    """
+    rows = len(bins if values is None else values)
+    places = bins + n_bins * np.arange(rows)[:, None]
+    sums = np.bincount(places.ravel(), None if values is None else values.ravel(), rows * n_bins)
+    return sums.reshape(rows, n_bins)

@@ -171,11 +171,17 @@ MEASURED = (
 # times (`data.times`).
 OPTIONAL = frozenset({*schema.LATER, *RECALIBRATED, *schema.TIMES, *COMPUTED})
 
+# Distances to a reference posterior.
+DISTANCES = (
+    *("rel_mean", "rel_cov", "w2_scaled"),
+    *("function_w2", "function_cov", "predictive_w2", "total_variation"),
+)
+
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
     *("regret_uniform_ratio", "regret", "simple_regret"),
     *("active_ratio_bald", "active_ratio_variance", "active_rmse_bald", "active_rmse_random"),
-    *("rel_mean", "rel_cov", "w2_scaled", "function_w2", "function_cov", "predictive_w2", "total_variation"),
+    *DISTANCES,
     *("agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", f"nmll{SUFFIX}", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     "total_seconds",

@@ -194,6 +194,9 @@ def _facts(rows: list[Row]) -> dict[str, str]:
             dict.fromkeys(str(values["kind"]) for values in references if "kind" in values)
         ),
         "R-hat of the reference": _range(references, "r_hat"),
+        "Samplers of the reference": ", ".join(
+            dict.fromkeys(str(values["samplers"]) for values in references if "samplers" in values)
+        ),
         "Relative covariance distance due to the reference's own sampling noise": _range(references, "rel_cov_noise"),
     }
     return {name: value for name, value in facts.items() if value}

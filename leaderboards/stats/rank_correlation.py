@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.leaderboards.metrics import loss, metric
+from lockstep_bench.leaderboards.data.frames import as_object
+from lockstep_bench.leaderboards.metrics import DISTANCES, loss, metric
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.schemes import splits_of
@@ -65,7 +66,8 @@ def rank_correlation(
     """Return the correlation of two metrics over the methods of one suite and preset.
 
     A method without a value of one of the metrics on some split that it was run on, as after a failure, is left out on
-    that data set.
+    that data set. Where two samplers of a reference posterior do not agree, distances from the truth are not known. The
+    data set is then left out if one of the metrics is such a distance.
 
     Args:
         cells: columns of `shared.schema.CELLS`.
@@ -78,6 +80,8 @@ def rank_correlation(
         ValueError: a metric has no direction in which it is better.
     """
     chosen = cells if methods is None else cells[cells["method"].isin(list(methods))]
+    unresolved = _unresolved(chosen, suite, preset) if set(metrics) & set(DISTANCES) else []
+    chosen = chosen[~chosen["dataset"].isin(unresolved)]
     left_out = UNRANKED if methods is None else ()
     first, second = (_means(paired(chosen, suite, preset, name), left_out) for name in metrics)
     nothing = pd.Series(dtype=float)
@@ -85,7 +89,12 @@ def rank_correlation(
         name: pd.concat([first.get(name, nothing), second.get(name, nothing)], axis=1, join="inner")
         for name in sorted({*first, *second})
     }
-    return _correlation(losses)
+    found = _correlation(losses)
+    if not unresolved:
+        return found
+    names = listed([visible(name) for name in unresolved], MOST_LISTED)
+    note = f"Left out: {names}. The two samplers of their reference posterior do not agree, so it is not known."
+    return found._replace(notes=[note, *found.notes])
 
 
 def over_suites(found: Mapping[str, RankCorrelation]) -> RankCorrelation:
@@ -142,6 +151,15 @@ def _correlation(losses: dict[str, pd.DataFrame]) -> RankCorrelation:
     if tied := [visible(name) for name, one in by_dataset.items() if np.isnan(one.tau)]:
         notes.append(f"No correlation on {listed(tied, MOST_LISTED)}: all methods have the same value.")
     return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes, used)
+
+
+def _unresolved(cells: pd.DataFrame, suite: str, preset: str) -> list[str]:
+    """Return the data sets whose rows say that two samplers of the reference posterior do not agree."""
+    if "reference" not in cells:
+        return []
+    of_suite = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
+    facts = of_suite[["dataset", "reference"]].drop_duplicates().itertuples(index=False)
+    return sorted({name for name, reference in facts if as_object(reference).get("samplers") == "unresolved"})
 
 
 def _means(table: Paired, left_out: Collection[str]) -> dict[str, pd.Series]:

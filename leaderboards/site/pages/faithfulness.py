@@ -9,7 +9,7 @@ from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation, 
 from lockstep_bench.leaderboards.wording.formats import joined
 
 # Metrics with the names that a figure's labels have room for.
-DISTANCES = {"rel_cov": "covariance", "total_variation": "variation"}
+DISTANCES = {"rel_cov": "covariance", "function_w2": "function", "total_variation": "variation"}
 SCORES = {"nmll": "NMLL", "nmll_joint_10": "NMLL of ten", "nmll_dyadic": "NMLL, dyadic", "energy_score": "energy score"}
 
 

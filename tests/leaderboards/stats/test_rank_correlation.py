@@ -52,6 +52,20 @@ def test_data_sets_with_few_methods_are_named_and_left_out():
     assert found.notes == ["Left out: set0, with fewer than 4 methods by both metrics."]
 
 
+def test_data_sets_whose_reference_posterior_is_not_known_are_left_out_of_distances_alone():
+    table = cells([[1, 2, 3, 4]] * 2, [[1, 2, 3, 4], [4, 3, 2, 1]], accuracy=[0.9, 0.8, 0.7, 0.6] * 2)
+    table["reference"] = table["dataset"].map(
+        {"set0": '{"samplers": "agree"}', "set1": '{"samplers": "unresolved", "kind": "hmc"}'}
+    )
+    found = rank_correlation(table, "posterior", "quick", METRICS)
+    assert found.by_dataset.keys() == {"set0"}
+    assert found.mean == pytest.approx(1)
+    assert found.notes == [
+        "Left out: set1. The two samplers of their reference posterior do not agree, so it is not known."
+    ]
+    assert rank_correlation(table, "posterior", "quick", ("accuracy", "nmll")).by_dataset.keys() == {"set0", "set1"}
+
+
 def test_interval_covers_the_expected_tau_of_drawn_data_sets():
     """Data sets draw both metrics anew around common ones, so the expected tau is that of many data sets."""
     rng = np.random.default_rng(0)

@@ -27,7 +27,22 @@ def test_page_has_the_correlations_and_their_mean(out, tmp_path):
     assert (
         "Methods that are nearer to the true posterior are better by covariance · NMLL; variation · NMLL" in page.words
     )
+    assert "correlate RESULTS --suite posterior --preset paper --metrics rel_cov,nmll prints a line" in page.words
     assert "faithfulness.html" in site["index.html"].links
+
+
+def test_functions_of_networks_have_distances_too(shared_folder, tmp_path):
+    rows = [
+        {"suite": "function-posterior", "dataset": name, "method": method, "nmll": 4.0 - place, "function_w2": distance}
+        | {"total_variation": 0.1}
+        for name in ("ref-gap-17", "ref-gap-50")
+        for place, (method, distance) in enumerate(zip(METHODS, (1.0, 2.0, 3.0, 4.0), strict=True))
+    ]
+    page = Built(leaderboards.build(shared_folder(*rows), tmp_path / "site"))["faithfulness.html"]
+    (row,) = (row for row in page.rows if row.strip().startswith("Function W₂ / sd NMLL"))
+    assert row.split()[5:] == ["−1.00", "−1.00", "to", "−1.00", "−1.00", "−1.00"]
+    assert "worse by function · NMLL" in page.words
+    assert "--suite function-posterior --preset paper --metrics function_w2,nmll" in page.words
 
 
 def test_site_without_distances_has_no_faithfulness_page(small_site):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from paper.comparisons import DESIGN
+from paper.comparisons import DESIGN, FARTHEST, LINEAR
 from paper.evidence import Evidence
 
 Check = Callable[[Evidence], bool]
@@ -31,6 +31,18 @@ def _zero_inside(name: str, metric: str, method: str) -> Check:
     def check(evidence: Evidence) -> bool:
         row = evidence.rows(name, metric)[method]
         return row.low < 0 < row.high
+
+    return check
+
+
+def _nearer_is_better(metric: str, without: tuple[str, ...] = ()) -> Check:
+    return lambda evidence: evidence.correlation("function_w2", metric, without=without).low > 0
+
+
+def _no_relation(metric: str) -> Check:
+    def check(evidence: Evidence) -> bool:
+        tau = evidence.correlation("rel_cov", metric, LINEAR)
+        return tau.low < 0 < tau.high
 
     return check
 
@@ -89,8 +101,19 @@ CLAIMS: dict[str, Check] = {
     ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),
-    "On one logistic model the methods farthest from the truth score best.": lambda evidence: (
-        evidence.correlation("total_variation", "nmll").by_dataset["synthetic-logistic-2d"].tau < -0.5
+    "Methods whose functions are nearer to the true posterior score better, by NMLL also without the farthest.": _all(
+        *(_nearer_is_better(metric) for metric in ("nmll", "nmll_dyadic", "rmse")),
+        _nearer_is_better("nmll", FARTHEST),
+    ),
+    "No method is significantly better than draws of the true posterior.": _all(
+        *(_verdict("functions", metric, "hmc-leapfrog", *AHEAD) for metric in ("nmll", "nmll_dyadic"))
+    ),
+    "Mean-field inference that infers its prior could be the best, and is not shown to be nearer than map.": _all(
+        _verdict("functions", "nmll", "mfvi-eb", *AHEAD),
+        _zero_inside("functions", "function_w2", "mfvi-eb"),
+    ),
+    "No relation with distances between weights is seen.": _all(
+        *(_no_relation(metric) for metric in ("nmll", "nmll_dyadic"))
     ),
     "In gaps and in tails sghmc has the first mean rank.": _all(
         _first("gaps", "nmll", "sghmc"), _first("tails", "nmll", "sghmc")

@@ -58,6 +58,24 @@ class Comparison(NamedTuple):
         return f"python -m leaderboards rank leaderboards/results {given}"
 
 
+class Posteriors(NamedTuple):
+    """Runs on models whose posterior is known."""
+
+    suite: str
+    preset: str
+
+
+NETWORKS = Posteriors("function-posterior", "tuned")
+LINEAR = Posteriors("posterior", "quick")  # linear and logistic models
+# Whose functions are farthest from the true ones, and whose scores are the worst.
+FARTHEST = ("vifa", "vifa-k1", "vifa-k2", "vifa-k3", "vifa-k5", "variational-laplace")
+OF_FUNCTIONS = (
+    *("hmc-leapfrog", "mile", "sghmc", "psgld", "sgld", "csgmcmc", "laplace", "laplace-full", "slang", "mfvi", "vifa"),
+    *("swag", "online-em-fa", "deep-ensemble", "mc-dropout", "map", "inducing-ffg", "ivon", "variational-laplace"),
+    *("svgd", "directuq-mean", "mfvi-eb"),
+)
+
+
 def _posterior(methods: tuple[str, ...], network: str = "", noise: str = "") -> Comparison:
     return Comparison(factor="posterior", methods=methods, network=network, noise=noise)
 
@@ -94,5 +112,6 @@ COMPARISONS = {
     "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),
     "one second": Comparison(preset="tuned-modified-1s"),
     "ten seconds": Comparison(preset="tuned-modified-10s"),
+    "functions": Comparison(suites=("function-posterior",), methods=OF_FUNCTIONS),
     "gp": Comparison(suites=ALL_SUITES, methods=("gp", *(name for name in SEVEN if name != "vifa"))),
 }

@@ -21,7 +21,7 @@ from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 from lockstep_bench.leaderboards.tables.search_ranges import Optimum, optima
 from lockstep_bench.leaderboards.tables.selection import select
 from lockstep_bench.shared.papers.entries import entries
-from paper.comparisons import ALL_SUITES, COMPARISONS, Comparison
+from paper.comparisons import ALL_SUITES, COMPARISONS, NETWORKS, Comparison, Posteriors
 
 REPEATS = 300  # simulated leaderboards; docs/statistics.md has as many
 
@@ -39,7 +39,7 @@ class Evidence:
         self.cells, self.rechecks, self.repeats = cells, rechecks, repeats
         self._rankings: dict[tuple[str, str, bool], dict[str, Ranking]] = {}
         self._simulated: dict[str, Kept] = {}
-        self._correlations: dict[tuple[str, str], RankCorrelation] = {}
+        self._correlations: dict[tuple[str, str, Posteriors, tuple[str, ...]], RankCorrelation] = {}
 
     @classmethod
     def read(cls, folder: Path, repeats: int = REPEATS) -> Self:
@@ -66,12 +66,22 @@ class Evidence:
             self._rankings[key] = _ranked(self.cells, COMPARISONS[name], metric, each)
         return self._rankings[key]
 
-    def correlation(self, first: str, second: str) -> RankCorrelation:
-        """Return the rank correlation of two metrics over methods, in short runs on models of known posterior."""
-        key = first, second
+    def correlation(
+        self, first: str, second: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = ()
+    ) -> RankCorrelation:
+        """Return the rank correlation of two metrics over methods, on models of known posterior.
+
+        Args:
+            first: a metric.
+            second: another one.
+            posteriors: the models and runs.
+            without: methods to leave out.
+        """
+        key = first, second, posteriors, without
         if key not in self._correlations:
-            cells = select(self.labelled, ["posterior"], ["quick"])
-            self._correlations[key] = rank_correlation(cells, "posterior", "quick", key)
+            cells = select(self.labelled, [posteriors.suite], [posteriors.preset])
+            cells = cells[~cells["method"].isin(without)]
+            self._correlations[key] = rank_correlation(cells, posteriors.suite, posteriors.preset, (first, second))
         return self._correlations[key]
 
     @cached_property

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lockstep_bench.leaderboards.stats.ranking import Ranking
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from paper.comparisons import DESIGN
+from paper.comparisons import DESIGN, FARTHEST, LINEAR
 from paper.evidence import Evidence, by_method
 from paper.quoted import speeds
 
@@ -18,6 +19,7 @@ WIDTH = 6.5  # inches, of the paper's text
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")  # Okabe and Ito's
 TEXT_COLOURS = {"gp-": "#00664a", "r-": "#99336b"}  # of names of data sets, by their prefix; dark enough for text
 SHOWN = ("sghmc", "mile", "deep-ensemble", "swag", "laplace", "mfvi")
+MARKED = ("hmc-leapfrog", "vifa", "mfvi", "deep-ensemble", "sghmc", "laplace")  # in the order of the colours
 METADATA = {"CreationDate": None, "Producer": None, "Creator": None}  # so that equal rows give equal files
 
 
@@ -87,26 +89,30 @@ def seconds(evidence: Evidence) -> Figure:
 def faithfulness(evidence: Evidence) -> Figure:
     """Return NMLL against the distance to the true posterior, and the rank correlations of such pairs."""
     figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
-    found = evidence.correlation("rel_cov", "nmll")
-    for (name, losses), colour in zip(found.losses.items(), COLOURS, strict=False):
-        distance, score = losses.to_numpy(float).T
-        left.plot(distance, score - np.nanmin(score), "o", color=colour, markersize=2.5, alpha=0.8, label=name)
-    left.set_xlim(-0.05, 2.2)
+    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
+    tables = evidence.correlation("function_w2", "nmll").losses.values()
+    losses = pd.concat([table.set_axis(["distance", "nmll"], axis=1) - [0, table.iloc[:, 1].min()] for table in tables])
+    left.plot(losses["distance"], losses["nmll"], ".", color="#cccccc", markersize=3, label="other methods")
+    for method, colour in zip(MARKED, COLOURS, strict=False):
+        chosen = losses.loc[method]
+        left.plot(chosen["distance"], chosen["nmll"], "o", color=colour, markersize=2.5, label=method)
+    left.set_xscale("log")
+    left.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
     left.set_yscale("symlog", linthresh=0.01)
-    left.set_ylim(-0.002, 3)
+    left.set_ylim(-0.002, 4)
     left.set_yticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
     left.minorticks_off()
-    left.set_xlabel("relative distance of the covariance")
+    left.set_xlabel("distance of the function, standard deviations")
     left.set_ylabel("NMLL above the lowest, nats")
-    figure.legend(loc="outside lower left", ncols=3, fontsize=6, handletextpad=0.2, columnspacing=1)
+    figure.legend(loc="outside lower left", ncols=4, fontsize=6, handletextpad=0.2, columnspacing=1)
     pairs = {
-        "covariance, NMLL": ("rel_cov", "nmll"),
-        "predictions, NMLL": ("total_variation", "nmll"),
-        "covariance, joint NMLL": ("rel_cov", "nmll_dyadic"),
+        "function, NMLL": evidence.correlation("function_w2", "nmll"),
+        "without the farthest": evidence.correlation("function_w2", "nmll", without=FARTHEST),
+        "function, joint NMLL": evidence.correlation("function_w2", "nmll_dyadic"),
+        "function, RMSE": evidence.correlation("function_w2", "rmse"),
+        "weights, NMLL": evidence.correlation("rel_cov", "nmll", LINEAR),
     }
-    for place, metrics in enumerate(pairs.values()):
-        tau = evidence.correlation(*metrics)
+    for place, tau in enumerate(pairs.values()):
         for one in tau.by_dataset.values():
             right.plot(one.tau, place, "o", color="#bbbbbb", markersize=3)
         right.plot([tau.low, tau.high], [place, place], color=COLOURS[0], linewidth=1.2)

@@ -15,6 +15,7 @@ from lockstep_bench.leaderboards.replications.claims import (
 )
 from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation
 from lockstep_bench.leaderboards.tables import ranking_numbers
+from paper.comparisons import FARTHEST, LINEAR, NETWORKS, Posteriors
 from paper.evidence import Evidence
 from paper.latex import effect, text
 from paper.quoted import QUOTES
@@ -70,8 +71,8 @@ def _rechecked(*outcomes: str) -> Number:
     return lambda evidence: str(sum(again.outcome in outcomes or not outcomes for again in evidence.rechecked))
 
 
-def _tau(metric: str) -> Number:
-    return lambda evidence: correlation(evidence.correlation("rel_cov", metric))
+def _tau(distance: str, score: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = ()) -> Number:
+    return lambda evidence: correlation(evidence.correlation(distance, score, posteriors, without))
 
 
 def _spread(method: str) -> Number:
@@ -149,8 +150,15 @@ COMPUTED: dict[str, Number] = {
     "SghmcTailsNmll": _difference("tails", "sghmc"),
     "PowerGapsSghmc": _detectable("gaps", "sghmc"),
     "PowerTailsSghmc": _detectable("tails", "sghmc"),
-    "TauCovariance": _tau("nmll"),
-    "TauDyadic": _tau("nmll_dyadic"),
+    "Networks": lambda evidence: str(len(evidence.correlation("function_w2", "nmll").by_dataset)),
+    "TauFunction": _tau("function_w2", "nmll"),
+    "TauNear": _tau("function_w2", "nmll", without=FARTHEST),
+    "TauFunctionJoint": _tau("function_w2", "nmll_dyadic"),
+    "TauFunctionRmse": _tau("function_w2", "rmse"),
+    "HmcNmll": _difference("functions", "hmc-leapfrog"),
+    "HmcJoint": _difference("functions", "hmc-leapfrog", "nmll_dyadic"),
+    "TauCovariance": _tau("rel_cov", "nmll", LINEAR),
+    "TauDyadic": _tau("rel_cov", "nmll_dyadic", LINEAR),
     "ToyLaplaceFull": _spread("laplace-full"),
     "ToyEnsemble": _spread("deep-ensemble"),
     "ToyVifa": _spread("vifa"),

@@ -90,6 +90,11 @@ def _answer(pairs: list[Pair]) -> str:
             f"Not shown: the 95 % intervals of all {len(pairs)} correlations include 0, so methods that are nearer "
             "have neither better nor worse scores for certain."
         )
+    if len(better) == len(pairs):
+        return (
+            f"Methods that are nearer to the true posterior have better scores: the 95 % intervals of all {len(pairs)} "
+            "correlations, each for itself, lie above 0."
+        )
     said = [f"better by {'; '.join(better)}" if better else "", f"worse by {'; '.join(worse)}" if worse else ""]
     return f"Methods that are nearer to the true posterior are {joined(said)} (95 % intervals, each for itself)."
 

@@ -24,9 +24,7 @@ def test_page_has_the_correlations_and_their_mean(out, tmp_path):
     page = site["faithfulness.html"]
     (row,) = (row for row in page.rows if row.strip().startswith("Covariance, relative distance NMLL"))
     assert row.split()[4:] == ["0.89", "0.41", "to", "1.00", "0.67", "1.00", "1.00"]
-    assert (
-        "Methods that are nearer to the true posterior are better by covariance · NMLL; variation · NMLL" in page.words
-    )
+    assert "have better scores: the 95 % intervals of all 2 correlations, each for itself, lie above 0" in page.words
     assert "correlate RESULTS --suite posterior --preset paper --metrics rel_cov,nmll prints a line" in page.words
     assert "faithfulness.html" in site["index.html"].links
 

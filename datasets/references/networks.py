@@ -51,6 +51,14 @@ def _n_test(source: Source) -> int:
     return min(N_TEST, round(0.1 * source.n_rows)) if source.needs_download else N_TEST
 
 
+def _same_rows(name: str, definition: Definition) -> tuple[str, ...]:
+    """Return the data set that a posterior's rows are from, or, if they are drawn, the first posterior with them."""
+    if definition.data not in drawn.sources():
+        return (definition.data,)
+    first = next(other for other, each in definitions().items() if each.data == definition.data)
+    return () if name == first else (first,)
+
+
 def _source(name: str, definition: Definition, source: Source) -> Source:
     noise = "predicted noise" if definition.noise_precision is None else "constant noise"
     units = "-".join(map(str, definition.hidden))
@@ -64,6 +72,7 @@ def _source(name: str, definition: Definition, source: Source) -> Source:
         split_scheme="resampled",
         read=partial(read_subset, source.read, definition.rows),
         suites=(SUITE,),
+        same_as=_same_rows(name, definition),
         noise_precisions=None,
         model=Model(definition.prior_precision, definition.noise_precision, hidden=definition.hidden),
         notes=(

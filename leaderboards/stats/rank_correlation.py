@@ -2,8 +2,9 @@
 
 On a data set, it is Kendall's tau-b between the methods' means over splits, or medians of splits along features. A
 positive value says that methods which are better by one metric are mostly better by the other. Over data sets it is the
-mean, with an interval by Student's t: the methods are given, and the data sets are a sample. A wider interval takes the
-methods for a sample too, so that it holds for further methods like these.
+mean, with an interval by Student's t: the methods are given, and the data sets are a sample. Data sets that were made
+from the same rows count as one, by their mean. A wider interval takes the methods for a sample too, so that it holds
+for further methods like these.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,6 +18,7 @@ from lockstep_bench.leaderboards.metrics import DISTANCES, loss, metric
 from lockstep_bench.leaderboards.stats.paired import Paired
 from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.suites import origin
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.methods import UNRANKED
 
@@ -41,8 +43,8 @@ class RankCorrelation(NamedTuple):
 
     Attributes:
         by_dataset: the correlation on each data set.
-        mean: mean tau over data sets; NaN without data sets.
-        low: lower end of its 95 % interval; NaN with fewer than two data sets.
+        mean: mean tau over data sets, of which those made from the same rows count as one; NaN without data sets.
+        low: lower end of its 95 % interval; NaN with fewer than two such data sets.
         high: upper end of the interval.
         notes: sentences on the data sets that were left out.
         losses: for each data set, the two metrics as losses, (methods, 2); low is good.
@@ -120,15 +122,19 @@ def interval_over_methods(found: RankCorrelation) -> tuple[float, float]:
     """
     from scipy.special import stdtrit
 
-    tables = [table for name, table in found.losses.items() if not np.isnan(found.by_dataset[name].tau)]
-    methods = sorted({method for table in tables for method in table.index})
+    tables = {name: table for name, table in found.losses.items() if not np.isnan(found.by_dataset[name].tau)}
+    methods = sorted({method for table in tables.values() for method in table.index})
     n_methods = len(methods)
     if n_methods <= FEWEST_METHODS:
         return np.nan, np.nan
-    without = [np.nanmean([_tau(table.drop(index=method, errors="ignore")) for table in tables]) for method in methods]
-    variance = (n_methods - 1) * np.var(without)
-    if len(tables) > 1:
-        variance += np.var([_tau(table) for table in tables], ddof=1) / len(tables)
+
+    def taus(*without: str) -> np.ndarray:
+        left = {name: table.drop(index=[*without], errors="ignore") for name, table in tables.items()}
+        return _by_origin({name: _tau(table) for name, table in left.items()})
+
+    variance, known = (n_methods - 1) * np.var([taus(method).mean() for method in methods]), taus()
+    if len(known) > 1:
+        variance += np.var(known, ddof=1) / len(known)
     half = float(stdtrit(n_methods - 1, 0.975) * np.sqrt(variance))
     return max(found.mean - half, -1.0), min(found.mean + half, 1.0)
 
@@ -150,7 +156,16 @@ def _correlation(losses: dict[str, pd.DataFrame]) -> RankCorrelation:
         notes.append(f"Left out: {listed(few, MOST_LISTED)}, with fewer than {FEWEST_METHODS} methods by both metrics.")
     if tied := [visible(name) for name, one in by_dataset.items() if np.isnan(one.tau)]:
         notes.append(f"No correlation on {listed(tied, MOST_LISTED)}: all methods have the same value.")
-    return RankCorrelation(by_dataset, *_interval([one.tau for one in by_dataset.values()]), notes, used)
+    known = _by_origin({name: one.tau for name, one in by_dataset.items()})
+    if len(known) < sum(not np.isnan(one.tau) for one in by_dataset.values()):
+        notes.append(f"Data sets made from the same rows count as one: {counted(len(known), 'table')} of rows.")
+    return RankCorrelation(by_dataset, *_interval(known), notes, used)
+
+
+def _by_origin(taus: Mapping[str, float]) -> np.ndarray:
+    """Return the mean tau of the data sets made from the same rows, for each such group; without those that are NaN."""
+    known = pd.Series(taus, dtype=float).dropna()
+    return known.groupby([origin(str(name).rpartition("/")[2]) for name in known.index]).mean().to_numpy()
 
 
 def _unresolved(cells: pd.DataFrame, suite: str, preset: str) -> list[str]:
@@ -184,9 +199,8 @@ def _tau(losses: pd.DataFrame) -> float:
     return float(kendalltau(*losses.to_numpy().T).statistic)
 
 
-def _interval(taus: list[float]) -> tuple[float, float, float]:
+def _interval(known: np.ndarray) -> tuple[float, float, float]:
     """Return mean and 95 % interval by Student's t, cut at -1 and 1."""
-    known = np.array([tau for tau in taus if not np.isnan(tau)])
     if len(known) < 2:
         return float(known.mean()) if len(known) else np.nan, np.nan, np.nan
     from scipy.special import stdtrit

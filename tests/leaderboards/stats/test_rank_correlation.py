@@ -66,6 +66,17 @@ def test_data_sets_whose_reference_posterior_is_not_known_are_left_out_of_distan
     assert rank_correlation(table, "posterior", "quick", ("accuracy", "nmll")).by_dataset.keys() == {"set0", "set1"}
 
 
+def test_data_sets_made_from_the_same_rows_count_as_one():
+    """Two networks on the rows of `gap` have the taus 1 and -1, so their mean of 0 is one of two numbers."""
+    table = cells([[1, 2, 3, 4]] * 3, [[1, 2, 3, 4], [4, 3, 2, 1], [1, 2, 3, 4]])
+    table["dataset"] = table["dataset"].map({"set0": "ref-gap-17", "set1": "ref-gap-50", "set2": "ref-power-50"})
+    found = rank_correlation(table, "posterior", "quick", METRICS)
+    assert found.mean == pytest.approx(1 / 2)
+    half = 12.706 * np.std([0, 1], ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom, cut at 1
+    assert (found.low, found.high) == (max(1 / 2 - half, -1), 1)
+    assert found.notes == ["Data sets made from the same rows count as one: 2 tables of rows."]
+
+
 def test_interval_covers_the_expected_tau_of_drawn_data_sets():
     """Data sets draw both metrics anew around common ones, so the expected tau is that of many data sets."""
     rng = np.random.default_rng(0)

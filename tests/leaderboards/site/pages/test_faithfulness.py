@@ -33,7 +33,7 @@ def test_functions_of_networks_have_distances_too(shared_folder, tmp_path):
     rows = [
         {"suite": "function-posterior", "dataset": name, "method": method, "nmll": 4.0 - place, "function_w2": distance}
         | {"total_variation": 0.1}
-        for name in ("ref-gap-17", "ref-gap-50")
+        for name in ("ref-gap-17", "ref-power-50")
         for place, (method, distance) in enumerate(zip(METHODS, (1.0, 2.0, 3.0, 4.0), strict=True))
     ]
     page = Built(leaderboards.build(shared_folder(*rows), tmp_path / "site"))["faithfulness.html"]

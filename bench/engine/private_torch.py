@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
-from operator import getitem
+from operator import eq, getitem
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -165,18 +165,14 @@ if "torch._dynamo" not in sys.modules:
 class ShapesOnDemand(ModuleType):
     """Placeholder for `torch.fx.experimental.symbolic_shapes`, which imports the module when it is really needed.
 
-    `torch.func.vjp` only compares two sizes by it, which outside torch's compiler are tuples of integers.
+    `torch.func.vjp` only compares two sizes by it, and operations on shapes broadcast two of them. Outside torch's
+    compiler, sizes are integers, for which its functions are trivial.
     """
 
-    @staticmethod
-    def sym_eq(size: Any, other: Any) -> Any:
-        """Return whether two sizes are equal."""
-        return size == other
-
-    @staticmethod
-    def expect_true(equal: Any) -> Any:
-        """Return the result of `sym_eq`."""
-        return equal
+    sym_eq = staticmethod(eq)
+    expect_true = guard_or_false = guard_size_oblivious = guarding_hint_or_throw = staticmethod(lambda value: value)
+    has_guarding_hint = staticmethod(lambda size: True)
+    is_nested_int = staticmethod(lambda size: False)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # the import system asks for these

@@ -14,6 +14,7 @@ weights of the last layer the network is linear, and both predictives are equal.
 """
 
 from abc import abstractmethod
+from functools import reduce
 from typing import NamedTuple, cast
 
 import torch
@@ -105,12 +106,17 @@ class Laplace(Method):
 
     @abstractmethod
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
-        """Return the generalised Gauss-Newton matrix of M rows in the T uncertain weights, (T, T), float64.
+        """Return the generalised Gauss-Newton matrix of M rows in the T uncertain weights, float64.
 
-        It is the sum of J_n^T Lambda_n J_n, with the Jacobian J_n of the outputs in the uncertain weights. `inputs` (M,
-        H) are the inputs of the layers with uncertain weights. `fisher` (M, O, O) holds Lambda_n, the Fisher
-        information of the outputs.
+        It is the sum of J_n^T Lambda_n J_n, with the Jacobian J_n of the outputs in the uncertain weights. It has the
+        shape (T, T), or holds entries that are equal once, from which `matrix` makes that shape. `inputs` (M, H) are
+        the inputs of the layers with uncertain weights. `fisher` (M, O, O) holds Lambda_n, the Fisher information of
+        the outputs.
         """
+
+    def matrix(self, network: Network, curvature: Tensor) -> Tensor:
+        """Return the generalised Gauss-Newton matrix (T, T) from a sum of results of `curvature`."""
+        return curvature
 
     def sweep(self, problem: Problem, state: LaplaceState, rows: Sweep) -> LaplaceState:
         network, weights, precision = problem.network, state.trained.weights, state.precision
@@ -121,12 +127,14 @@ class Laplace(Method):
         inputs = self.inputs(network, weights, rows.x)
         limit = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
         at_once = max(1, limit // (len(precision) * network.n_outputs))
-        parts = torch.split(inputs, at_once), torch.split(rows.present, at_once)
-        for part, present in zip(*parts, strict=True):
-            outputs = self.outputs(network, weights, part)
-            fisher = problem.fisher(outputs) * present[:, None, None]
-            precision = precision + self.curvature(network, weights, part, fisher)
-        return state._replace(precision=precision)
+
+        def curvature_of(part: Tensor, present: Tensor) -> Tensor:
+            fisher = problem.fisher(self.outputs(network, weights, part)) * present[:, None, None]
+            return self.curvature(network, weights, part, fisher)
+
+        parts = map(curvature_of, torch.split(inputs, at_once), torch.split(rows.present, at_once))
+        curvature = reduce(Tensor.add_, parts)  # in place: a stack's matrices may have hundreds of megabytes
+        return state._replace(precision=precision + self.matrix(network, curvature))
 
     def finish(self, problem: Problem, state: LaplaceState) -> LaplacePosterior:
         root, failed = torch.linalg.cholesky_ex(state.precision)
@@ -177,13 +185,20 @@ class LastLayerLaplace(Laplace):
 
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         # J_n is the Kronecker product of (h, 1), the layer's inputs and a one for its bias, and the identity of size O.
-        # Summing h h^T per pair of outputs takes O times fewer operations than products with J_n.
+        # Summing h h^T per pair of outputs takes O times fewer operations than products with J_n. As Lambda_n is
+        # symmetric, one order of each pair is enough.
         inputs = inputs.double()
         if last_layer(network).bias:
             inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)
-        weighted = fisher.double()[..., None] * inputs[:, None, None, :]  # (M, O, O, H)
-        pairs = torch.unflatten(inputs.T @ weighted.flatten(1), 1, weighted.shape[1:])  # (H, O, O, H)
-        return pairs.transpose(2, 3).flatten(0, 1).flatten(1, 2)
+        first, second = torch.triu_indices(*fisher.shape[1:], device=fisher.device)
+        weighted = fisher[:, first, second].double()[..., None] * inputs[:, None]  # (M, pairs, H)
+        return torch.unflatten(inputs.T @ weighted.flatten(1), 1, weighted.shape[1:])  # (H, pairs, H)
+
+    def matrix(self, network: Network, curvature: Tensor) -> Tensor:
+        first, second = torch.triu_indices(network.n_outputs, network.n_outputs, device=curvature.device)
+        pair = first.new_empty(network.n_outputs, network.n_outputs)  # the number of the pair of two outputs
+        pair[first, second] = pair[second, first] = torch.arange(len(first), device=curvature.device)
+        return curvature[:, pair].transpose(2, 3).flatten(0, 1).flatten(1, 2)
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
         # The network is linear in these weights: only the last layer has to be evaluated with other weights.

@@ -120,7 +120,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         if not ((levels > 0) & (levels < 1)).all() or levels.ndim > 1:
             raise ValueError(f"q should be a probability between 0 and 1, or several, got {q!r}")
         each = levels.reshape(-1).tolist()
-        parts = [[quantiles(predictive, level) for level in each] for predictive in self._regressions(X)]
+        parts = [quantiles(predictive, *each) for predictive in self._regressions(X)]
         columns = np.concatenate(parts, axis=1).T
         return columns if levels.ndim else columns[:, 0]
 

@@ -137,7 +137,7 @@ class NativeTraining:
         fixed, generators = tree_flatten(stack.replicas)[0], noise.states()
         self.loops, self._noise, self._dtype = loops, noise, stack.model.dtype
         self._n_replicas, n_replicas = len(leaves[0]), stack.n_different
-        block, single = (sum(phase.steps(across) for phase in loops.values()) for across in (True, False))
+        block, single = map(sum, zip(*(phase.steps for phase in loops.values()), strict=True))
         n_across = replicas_across(n_replicas, lanes(), block, single)
         self._groups = []
         for across, part in ((True, slice(0, n_across)), (False, slice(n_across, n_replicas))):

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,11 @@ class UpdateLoops:
         self._origins = bind(self._program, self._state)
         self._compiled: dict[bool, Loop | NoCompiler] = {}
 
-    def steps(self, across: bool) -> float:
-        """Return the estimated time of an update of one block, in processor cycles (`bench.native.costs`)."""
-        return steps(self._program, Layout(across, lanes()), self._noise.size)
+    @cached_property
+    def steps(self) -> tuple[float, float]:
+        """Estimated times of an update of a block of replicas and of one alone, in cycles (`bench.native.costs`)."""
+        block, single = (steps(self._program, Layout(across, lanes()), self._noise.size) for across in (True, False))
+        return block, single
 
     @property
     def work(self) -> Work:

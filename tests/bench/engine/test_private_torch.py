@@ -79,6 +79,8 @@ def test_gradients_import_symbolic_shapes_only_on_demand():
         "import sys, torch, lockstep_bench.bench.engine.private_torch\n"
         "value, pull_back = torch.func.vjp(torch.exp, torch.zeros(3))\n"
         "assert pull_back(torch.ones(3))[0].tolist() == [1, 1, 1]\n"
+        "filled = torch.empty(3, 2, device='meta').masked_fill_(torch.empty(2, dtype=bool, device='meta'), 0)\n"
+        "assert filled.shape == (3, 2)\n"
         "assert 'sympy' not in sys.modules\n"
         "from torch.fx.experimental.symbolic_shapes import ShapeEnv\n"
         "assert ShapeEnv.__module__ == 'torch.fx.experimental.symbolic_shapes'\n"

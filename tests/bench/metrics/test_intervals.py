@@ -22,7 +22,7 @@ def mixture(n_samples: int, n_points: int, seed: int) -> Normals:
 @pytest.mark.parametrize("n_samples", [1, 2, 9])
 def test_mixture_quantiles_are_roots_of_the_cdf(n_samples):
     predictive = mixture(n_samples, 5, n_samples)
-    found = np.array([quantiles(predictive, level) for level in LEVELS])
+    found = quantiles(predictive, *LEVELS)
     for point, (mean, variance) in enumerate(zip(predictive.mean.T, predictive.variance.T, strict=True)):
         m, sd = mean.numpy(), variance.sqrt().numpy()
         for level, quantile in zip(LEVELS, found[:, point], strict=True):
@@ -30,9 +30,17 @@ def test_mixture_quantiles_are_roots_of_the_cdf(n_samples):
             assert quantile == pytest.approx(exact, abs=1e-8)
 
 
+def test_quantiles_of_several_levels_equal_those_of_each(monkeypatch):
+    predictive = mixture(3, 7, 1)
+    together = quantiles(predictive, *LEVELS)
+    np.testing.assert_array_equal(together, np.concatenate([quantiles(predictive, level) for level in LEVELS]))
+    monkeypatch.setattr("lockstep_bench.bench.metrics.intervals.NUMBERS_AT_ONCE", 50)  # two levels
+    np.testing.assert_array_equal(together, quantiles(predictive, *LEVELS))
+
+
 def test_float32_quantiles_far_from_zero_are_accurate():
     predictive = Normals(torch.tensor([[1e6]]), torch.tensor([[1e-4]]))
-    assert quantiles(predictive, 0.975)[0] == pytest.approx(norm.ppf(0.975, 1e6, 1e-2), abs=1e-6)
+    assert quantiles(predictive, 0.975)[0, 0] == pytest.approx(norm.ppf(0.975, 1e6, 1e-2), abs=1e-6)
 
 
 @pytest.mark.parametrize("n_samples", [1, 3])
@@ -41,7 +49,7 @@ def test_mixtures_with_extreme_components_have_quantiles(mean, variance, n_sampl
     """A fit that diverged may predict them."""
     predictive = Normals(torch.full((n_samples, 1), mean), torch.full((n_samples, 1), variance))
     expected = norm.ppf(0.1, mean, np.sqrt(variance))
-    assert quantiles(predictive, 0.1)[0] == pytest.approx(expected, rel=1e-6)
+    assert quantiles(predictive, 0.1)[0, 0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_interval_score_equals_pinball_loss_of_both_ends():
@@ -49,7 +57,7 @@ def test_interval_score_equals_pinball_loss_of_both_ends():
     predictive, y = mixture(4, 60, 0), np.random.default_rng(1).normal(3, 20, 60)
     for percent, score in interval_scores(predictive, y, (50, 90)).items():
         tail = (1 - percent / 100) / 2
-        low, high = quantiles(predictive, tail), quantiles(predictive, 1 - tail)
+        low, high = quantiles(predictive, tail, 1 - tail)
         pinball = mean_pinball_loss(y, low, alpha=tail) + mean_pinball_loss(y, high, alpha=1 - tail)
         assert score == pytest.approx(pinball / tail, rel=1e-10)
 

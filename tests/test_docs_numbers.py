@@ -226,7 +226,7 @@ def test_exempted_sections_of_documents_exist():
         assert any(heading in block.headings for block in blocks(ROOT / name)), (name, heading)
 
 
-@pytest.mark.parametrize("name", ["findings", "sampling", "statistics"])
+@pytest.mark.parametrize("name", ["findings", "reference-posteriors", "sampling", "statistics"])
 def test_rank_correlations_are_those_of_stored_results(name):
     text = (ROOT / f"docs/{name}.md").read_text()
     said = " ".join(text.split())
@@ -237,7 +237,13 @@ def test_rank_correlations_are_those_of_stored_results(name):
         cells = with_labelled_presets(kept()[lambda rows, suite=options["suite"]: rows["suite"].eq(suite)])
         if "datasets" in options:
             cells = cells[cells["dataset"].isin(options["datasets"].split(","))]
-        found = rank_correlation(cells, options["suite"], options["preset"], tuple(options["metrics"].split(",")))
+        found = rank_correlation(
+            cells,
+            options["suite"],
+            options["preset"],
+            tuple(options["metrics"].split(",")),
+            options["methods"].split(",") if "methods" in options else None,
+        )
         low, high = interval_over_methods(found)
         mean, *interval = (f"{number:.2f}".replace("-", "−") for number in (found.mean, found.low, found.high))
         assert mean in said, command

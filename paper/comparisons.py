@@ -67,12 +67,18 @@ class Posteriors(NamedTuple):
 
 NETWORKS = Posteriors("function-posterior", "tuned")
 LINEAR = Posteriors("posterior", "quick")  # linear and logistic models
+# Methods that infer or tune a part of the model, so that a given posterior is not their aim.
+OTHER_MODELS = (
+    *("directuq-eb", "directuq-eb-all", "directuq-ensemble", "directuq-l2", "directuq-mean", "directuq-mean-all"),
+    *("directuq-mv", "directuq-mv-all", "directuq-naive", "mfvi-eb", "mfvi-mean", "mfvi-mv"),
+    *("variational-laplace-tempered", "mc-dropout"),
+)
 # Whose functions are farthest from the true ones, and whose scores are the worst.
 FARTHEST = ("vifa", "vifa-k1", "vifa-k2", "vifa-k3", "vifa-k5", "variational-laplace")
+SAMPLERS = ("hmc-leapfrog", "mile", "smile", "sghmc", "sgld", "psgld", "csgmcmc", "csgld")
 OF_FUNCTIONS = (
-    *("hmc-leapfrog", "mile", "sghmc", "psgld", "sgld", "csgmcmc", "laplace", "laplace-full", "slang", "mfvi", "vifa"),
-    *("swag", "online-em-fa", "deep-ensemble", "mc-dropout", "map", "inducing-ffg", "ivon", "variational-laplace"),
-    *("svgd", "directuq-mean", "mfvi-eb"),
+    *("hmc-leapfrog", "mile", "psgld", "sgld", "sghmc", "csgmcmc", "smile", "laplace", "laplace-full", "slang", "mfvi"),
+    *("inducing-ffg", "ivon", "variational-laplace", "vifa", "swag", "online-em-fa", "deep-ensemble", "svgd", "map"),
 )
 
 

@@ -21,7 +21,7 @@ from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 from lockstep_bench.leaderboards.tables.search_ranges import Optimum, optima
 from lockstep_bench.leaderboards.tables.selection import select
 from lockstep_bench.shared.papers.entries import entries
-from paper.comparisons import ALL_SUITES, COMPARISONS, NETWORKS, Comparison, Posteriors
+from paper.comparisons import ALL_SUITES, COMPARISONS, NETWORKS, OTHER_MODELS, Comparison, Posteriors
 
 REPEATS = 300  # simulated leaderboards; docs/statistics.md has as many
 
@@ -67,7 +67,7 @@ class Evidence:
         return self._rankings[key]
 
     def correlation(
-        self, first: str, second: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = ()
+        self, first: str, second: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = OTHER_MODELS
     ) -> RankCorrelation:
         """Return the rank correlation of two metrics over methods, on models of known posterior.
 

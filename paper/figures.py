@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from lockstep_bench.leaderboards.stats.ranking import Ranking
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from paper.comparisons import DESIGN, FARTHEST, LINEAR
+from paper.comparisons import DESIGN, FARTHEST, LINEAR, OTHER_MODELS
 from paper.evidence import Evidence, by_method
 from paper.quoted import speeds
 
@@ -107,10 +107,10 @@ def faithfulness(evidence: Evidence) -> Figure:
     figure.legend(loc="outside lower left", ncols=4, fontsize=6, handletextpad=0.2, columnspacing=1)
     pairs = {
         "function, NMLL": evidence.correlation("function_w2", "nmll"),
-        "without the farthest": evidence.correlation("function_w2", "nmll", without=FARTHEST),
+        "without the farthest": evidence.correlation("function_w2", "nmll", without=(*OTHER_MODELS, *FARTHEST)),
         "function, joint NMLL": evidence.correlation("function_w2", "nmll_dyadic"),
         "function, RMSE": evidence.correlation("function_w2", "rmse"),
-        "weights, NMLL": evidence.correlation("rel_cov", "nmll", LINEAR),
+        "weights, NMLL": evidence.correlation("rel_cov", "nmll", LINEAR, ()),
     }
     for place, tau in enumerate(pairs.values()):
         for one in tau.by_dataset.values():

@@ -15,7 +15,7 @@ from lockstep_bench.leaderboards.replications.claims import (
 )
 from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation
 from lockstep_bench.leaderboards.tables import ranking_numbers
-from paper.comparisons import FARTHEST, LINEAR, NETWORKS, Posteriors
+from paper.comparisons import FARTHEST, LINEAR, NETWORKS, OTHER_MODELS, SAMPLERS, Posteriors
 from paper.evidence import Evidence
 from paper.latex import effect, text
 from paper.quoted import QUOTES
@@ -71,7 +71,9 @@ def _rechecked(*outcomes: str) -> Number:
     return lambda evidence: str(sum(again.outcome in outcomes or not outcomes for again in evidence.rechecked))
 
 
-def _tau(distance: str, score: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = ()) -> Number:
+def _tau(
+    distance: str, score: str, posteriors: Posteriors = NETWORKS, without: tuple[str, ...] = OTHER_MODELS
+) -> Number:
     return lambda evidence: correlation(evidence.correlation(distance, score, posteriors, without))
 
 
@@ -139,7 +141,6 @@ COMPUTED: dict[str, Number] = {
     "SghmcOneSecondJoint": _difference("one second", "sghmc", "nmll_dyadic"),
     "MileOneSecondNmll": _difference("one second", "mile"),
     "SghmcTenSecondsJoint": _difference("ten seconds", "sghmc", "nmll_dyadic"),
-    "MileTenSecondsJoint": _difference("ten seconds", "mile", "nmll_dyadic"),
     "Families": lambda evidence: str(len(evidence.rows("families", "nmll"))),
     "FamiliesSets": _datasets("families"),
     "EnsembleFamiliesNmll": _difference("families", "deep-ensemble"),
@@ -151,14 +152,18 @@ COMPUTED: dict[str, Number] = {
     "PowerGapsSghmc": _detectable("gaps", "sghmc"),
     "PowerTailsSghmc": _detectable("tails", "sghmc"),
     "Networks": lambda evidence: str(len(evidence.correlation("function_w2", "nmll").by_dataset)),
+    "Aiming": lambda evidence: str(
+        max(one.n_methods for one in evidence.correlation("function_w2", "nmll").by_dataset.values())
+    ),
     "TauFunction": _tau("function_w2", "nmll"),
-    "TauNear": _tau("function_w2", "nmll", without=FARTHEST),
+    "TauNear": _tau("function_w2", "nmll", without=(*OTHER_MODELS, *FARTHEST)),
+    "TauNearest": _tau("function_w2", "nmll", without=(*OTHER_MODELS, *FARTHEST, *SAMPLERS)),
     "TauFunctionJoint": _tau("function_w2", "nmll_dyadic"),
     "TauFunctionRmse": _tau("function_w2", "rmse"),
     "HmcNmll": _difference("functions", "hmc-leapfrog"),
     "HmcJoint": _difference("functions", "hmc-leapfrog", "nmll_dyadic"),
-    "TauCovariance": _tau("rel_cov", "nmll", LINEAR),
-    "TauDyadic": _tau("rel_cov", "nmll_dyadic", LINEAR),
+    "TauCovariance": _tau("rel_cov", "nmll", LINEAR, ()),
+    "TauDyadic": _tau("rel_cov", "nmll_dyadic", LINEAR, ()),
     "ToyLaplaceFull": _spread("laplace-full"),
     "ToyEnsemble": _spread("deep-ensemble"),
     "ToyVifa": _spread("vifa"),

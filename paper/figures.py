@@ -82,7 +82,7 @@ def seconds(evidence: Evidence) -> Figure:
         _forest(axes, budgets, SHOWN, COLOURS[:2])
         axes.set_xlabel(f"{title} less that of map, nats")
     handles = [panels[0].plot([], [], "o-", color=colour, markersize=4)[0] for colour in COLOURS[:2]]
-    panels[1].legend(handles, ["1 second", "10 seconds"], loc="lower right")
+    figure.legend(handles, ["1 second", "10 seconds"], loc="outside lower center", ncols=2)
     return figure
 
 

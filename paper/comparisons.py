@@ -76,6 +76,7 @@ OTHER_MODELS = (
 # Whose functions are farthest from the true ones, and whose scores are the worst.
 FARTHEST = ("vifa", "vifa-k1", "vifa-k2", "vifa-k3", "vifa-k5", "variational-laplace")
 SAMPLERS = ("hmc-leapfrog", "mile", "smile", "sghmc", "sgld", "psgld", "csgmcmc", "csgld")
+# One or two methods of each idea that approximate a given posterior.
 OF_FUNCTIONS = (
     *("hmc-leapfrog", "mile", "psgld", "sgld", "sghmc", "csgmcmc", "smile", "laplace", "laplace-full", "slang", "mfvi"),
     *("inducing-ffg", "ivon", "variational-laplace", "vifa", "swag", "online-em-fa", "deep-ensemble", "svgd", "map"),

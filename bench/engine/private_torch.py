@@ -1,6 +1,7 @@
 """The private and experimental interfaces of torch that this project uses; all uses go through this module.
 
-A new release of torch may change any of these without notice. Known to work with torch 2.6 to 2.13.
+A new release of torch may change any of these without notice. Known to work with torch 2.13; before `map_aggregate`
+and `_LazyGraphModule` were used, also with 2.6 to 2.12.
 
 - `tree_flatten`, `tree_leaves`, `tree_map`, `tree_unflatten`, `tree_flatten_with_path`, `keystr`, `TreeSpec` of
   `torch.utils._pytree`: states and posteriors of methods are nested tuples, dictionaries and named tuples of tensors.

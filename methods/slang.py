@@ -10,7 +10,8 @@ g_is the gradient of example i's NLL at theta_s for the M examples of a minibatc
     mu    <- mu - lr Sigma (g + alpha mu), with the new Sigma and momentum in g
 
 (Mishkin et al. 2018, Algorithm 1 and section 3). The matrix A is never formed. With A = R R^T, the top eigenvectors v
-of the small Gram matrix R^T R give the columns R v of U exactly. The authors use a randomised iteration instead.
+of the small Gram matrix R^T R give the columns R v of U exactly. The authors use a randomised iteration instead. For
+dense layers the gradients g_is in R are not formed either (`methods.networks.example_gradients`).
 
 As in the authors' code, D starts at 1, U at 0, and mu at the initial weights of `torch.nn`. Momentum is that of Adam
 with bias correction and does not apply to the prior's term. S is 4 (2 on the authors' three largest data sets).
@@ -22,7 +23,6 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import vmap
 
 from lockstep_bench.methods.api import (
     Batch,
@@ -33,14 +33,17 @@ from lockstep_bench.methods.api import (
     Problem,
     Step,
     Task,
-    grad_and_value,
 )
 from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.maths.gaussian import top_eigenpairs
+from lockstep_bench.methods.networks.example_gradients import ExampleGradients, example_gradients
+from lockstep_bench.methods.networks.layers import Dense
 from lockstep_bench.methods.training.optim import MOMENTUM
 
 INITIAL_DIAGONAL = 1.0
-MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB for 500,000 weights, S = 4 and M = 128
+# Largest number of weights outside dense layers, whose S M gradients of examples are vectors: 1 GB for 500,000 weights,
+# S = 4 and M = 128.
+MAX_WEIGHTS = 500_000
 
 
 class SLANGState(NamedTuple):
@@ -82,8 +85,9 @@ class SLANG(Method):
         network = self.network(task)
         if network.couples_rows:
             return "batch normalisation couples examples, and gradients of single ones do not exist"
-        if network.dim > MAX_WEIGHTS:
-            return f"gradients of single examples would be of {network.dim} weights; {MAX_WEIGHTS} are allowed"
+        held = sum(sum(layer.sizes) for layer in network.layers if not isinstance(layer, Dense))
+        if held > MAX_WEIGHTS:
+            return f"gradients of single examples would be of {held} weights outside dense layers; {MAX_WEIGHTS} are allowed"
         return super().excludes(task)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -104,17 +108,14 @@ class SLANG(Method):
     ) -> tuple[SLANGState, dict[str, Tensor]]:
         before, lr, alpha = state.posterior, problem.hparams.lr, self._prior_precisions(problem)
         weights = self._sampled(before).sample(noise, self.mc_samples)
-        of_examples, nlls = example_gradients(problem, weights, batch)
-        gradients = of_examples.flatten(0, 1)  # (S M, D)
+        gradients, nlls = example_gradients(problem.network, problem.nll_of_outputs, weights, batch.x[0], batch.y[0])
 
-        # A = scale R^T R. A factor scale in each row of R would cost one more pass over the gradients.
-        scale = lr * problem.n_train / gradients.shape[0]
-        root = torch.cat([((1 - lr) / scale).sqrt() * before.factors, gradients])
-        factors, lost = top_factors(root, self.latent_dim)
+        scale = lr * problem.n_train / nlls.numel()  # A = scale R^T R
+        factors, lost = top_factors(((1 - lr) / scale).sqrt() * before.factors, gradients, self.latent_dim)
         factors = scale.sqrt() * factors
         diagonal = (1 - lr) * before.diagonal + lr * alpha + scale * lost
 
-        momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(0), 1 - MOMENTUM)
+        momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(), 1 - MOMENTUM)
         gradient = momentum / -torch.expm1(step.count * math.log(MOMENTUM)) + alpha * before.mean
         after = LowRankPrecision(before.mean, factors, diagonal)
         state = SLANGState(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
@@ -157,32 +158,22 @@ class ReleasedSLANG(SLANG):
         return posterior._replace(mean=2 * posterior.mean)
 
 
-def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return per-example gradients (S, M, D) of the NLL, and its values (S, M), on one minibatch at weights (S, D)."""
+def top_factors(kept: Tensor, gradients: ExampleGradients, k: int) -> tuple[Tensor, Tensor]:
+    """Return the best rank-k approximation U U^T of A = R R^T, and the diagonal of the remainder.
 
-    def nll(weights: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        return problem.nll(weights, Batch(x[None], y[None]))
-
-    of_examples = vmap(grad_and_value(nll), in_dims=(None, 0, 0))
-    pair: tuple[Tensor, Tensor] = vmap(of_examples, in_dims=(0, None, None))(weights, batch.x[0], batch.y[0])
-    return pair
-
-
-def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the best rank-k approximation F^T F of R^T R, and the diagonal of the remainder.
-
-    With eigenpairs (l, v) of R^T R, the rows of F are sqrt(l) v. For n < D, the eigenvectors v are computed as R^T u
-    from eigenvectors u of the smaller matrix R R^T.
+    The columns of R are the K factors `kept` and the n gradients.
 
     Args:
-        root: R, (n, D).
-        k: rank of the approximation.
+        kept: (K, D).
+        gradients: n gradients of D weights.
+        k: rank of the approximation, at most K + n.
 
     Returns:
-        F, (k, D), and diag(R^T R - F^T F), (D,), non-negative.
+        U^T, (k, D), and diag(A - U U^T), (D,), non-negative.
     """
-    of_examples = root.shape[0] < root.shape[1]
-    matrix = root @ root.T if of_examples else root.T @ root
-    values, vectors = top_eigenpairs(matrix, k)
-    factors = vectors.T @ root if of_examples else values.sqrt()[:, None] * vectors.T
-    return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)
+    products = gradients.products(kept)
+    matrix = torch.cat([torch.cat([kept @ kept.T, products], dim=1), torch.cat([products.T, gradients.gram()], dim=1)])
+    of_kept, of_gradients = top_eigenpairs(matrix, k)[1].T.split([len(kept), products.shape[1]], dim=1)
+    factors = of_kept @ kept + gradients.combined(of_gradients)
+    squares = kept.square().sum(0) + gradients.squares()
+    return factors, (squares - factors.square().sum(0)).clamp(min=0)

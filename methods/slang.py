@@ -87,7 +87,7 @@ class SLANG(Method):
             return "batch normalisation couples examples, and gradients of single ones do not exist"
         held = sum(sum(layer.sizes) for layer in network.layers if not isinstance(layer, Dense))
         if held > MAX_WEIGHTS:
-            return f"gradients of {held} weights outside dense layers would be held per example; {MAX_WEIGHTS} are allowed"
+            return f"each example would have a gradient of {held} weights; {MAX_WEIGHTS} are allowed"
         return super().excludes(task)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:

@@ -113,7 +113,7 @@ def test_slang_excludes_batch_norm_and_large_networks():
 
     assert "batch normalisation couples examples" in reason(preresnet_20())
     assert reason(preresnet_20(norm="group")) is None
-    assert "gradients of 11168832 weights outside dense layers would be held per example; 500000 are allowed" in reason(ResNet(norm="group"))
+    assert "gradient of 11168832 weights; 500000 are allowed" in reason(ResNet(norm="group"))
     assert reason(MLP(1000, (1000,), n_outputs=10)) is None
 
 

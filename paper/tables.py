@@ -57,7 +57,9 @@ def groups(evidence: Evidence) -> str:
     lines = []
     for method in sorted(shown, key=lambda name: evidence.rows("forty", NMLL)[name].mean_rank):
         lines.append([code(method), *_entries(evidence, [(name, NMLL) for name in GROUPS], method)])
-    return table("l" * (1 + len(GROUPS)), ["method", *GROUPS.values()], [lines], _commands(*((name, NMLL) for name in GROUPS)))
+    return table(
+        "l" * (1 + len(GROUPS)), ["method", *GROUPS.values()], [lines], _commands(*((name, NMLL) for name in GROUPS))
+    )
 
 
 def elsewhere(evidence: Evidence) -> str:

@@ -41,7 +41,7 @@ def datasets(evidence: Evidence) -> Figure:
     """Return the differences to MAP on each data set of the three suites, sorted by that of SGHMC."""
     boards = {name: by_method(ranking) for name, ranking in evidence.on_each("forty", "nmll").items()}
     order = sorted(boards, key=lambda name: boards[name]["sghmc"].difference)
-    figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
     axes = figure.subplots()
     places = np.arange(len(order))
     for method, marker, colour in (("deep-ensemble", "x", COLOURS[1]), ("sghmc", "o", COLOURS[0])):
@@ -49,15 +49,15 @@ def datasets(evidence: Evidence) -> Figure:
         axes.plot(places, values, marker, color=colour, markersize=4, label=method)
     axes.axhline(0, color="black", linewidth=0.6)
     axes.set_yscale("symlog", linthresh=0.05, linscale=0.4)
-    ticks = (-2, -1, -0.5, -0.2, -0.1, -0.05, 0, 0.05, 0.1)
+    ticks = (-2, -1, -0.5, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.5, 1, 2)
     axes.set_yticks(ticks, [f"{tick:+g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.minorticks_off()
-    axes.set_xticks(places, order, rotation=90, fontsize=6)
+    axes.set_xticks(places, [name.removesuffix("-grouped") for name in order], rotation=90, fontsize=6)
     for label in axes.get_xticklabels():
         prefix = next((prefix for prefix in TEXT_COLOURS if label.get_text().startswith(prefix)), "")
         label.set_color(TEXT_COLOURS.get(prefix, "black"))
     axes.set_ylabel("NMLL less that of map, nats")
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper left")
     return figure
 
 

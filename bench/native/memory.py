@@ -61,7 +61,7 @@ class Workspace:
             self._free += [(offset, size) for last, offset, size in in_use.values() if last < start]
             in_use = {other: place for other, place in in_use.items() if place[0] >= start}
             size = self._layout.bytes_of(kept(value))
-            # Not where lanes are neighbours of one replica, because a window may be loaded beyond its last number.
+            # Where lanes are neighbours of one replica this was not measured; there row tiles keep values in the cache.
             for other in _replaceable(value, nests[start]) if self._layout.across else ():
                 if other in in_use and in_use[other][::2] == (start, size):
                     _, offset, _ = in_use.pop(other)

@@ -37,7 +37,6 @@ def test_value_takes_the_place_of_one_that_is_read_last_at_the_same_number(value
 
 
 def test_one_replica_has_no_value_in_place_of_another(values):
-    """A window may be loaded beyond its last number there."""
     first, second, computed = values
     before, after = offsets([computed, Nest(SHAPE, [copy_of(second, View.of(first))])], across=False)
     assert before != after

@@ -34,7 +34,7 @@ def steps(program: Program, layout: Layout, n_normals: int) -> float:
         total += PER_NORMAL * n_normals
     else:
         total += (PER_NORMAL / layout.lanes + PER_WORD / 2) * n_normals
-    tiles = None if layout.across else row_tiles(program, layout)
+    tiles = row_tiles(program, layout)
     nests, local = (program.nests, set[Value]()) if tiles is None else ([*tiles.before, *tiles.after], tiles.local)
     stored = sum(value.size for value in stored_roots(program.nests) if value not in local)
     numbers = stored * (layout.lanes if layout.across else 1)

@@ -16,7 +16,10 @@ from lockstep_bench.bench.native.memory import operands, root, targets
 from lockstep_bench.bench.native.operators import BYTES, LANES
 from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Reduce, Statement, StoreStep, Value, View
 
-CACHED_BYTES = 1 << 15  # of the rows of a tile
+CACHED_BYTES = 1 << 15  # of the rows of a tile of one replica
+# Where the lanes are replicas: of the rows of a tile in the L1 and in the L2 cache, where about a third of its values
+# are in use at a time; and the most of all other numbers that its nests use, such as weights and their gradients.
+NEAR_BYTES, FAR_BYTES, MOST_BYTES_AROUND = 1 << 17, 1 << 20, 1 << 20
 PIECE = 32  # most terms of a sum that are added to the others together, as in `include/linalg.hpp`
 
 
@@ -101,7 +104,9 @@ class RowTiles:
             assert call.product
             strides = ", ".join(str(stride) for view in call.operands for stride in view.strides)
             sizes = ", ".join(map(str, call.product))
-            if _sums_rows(call, self):
+            if len(targets) > 1:
+                text = f"terms_of_product<{height}, {sizes}, {strides}>({{0}}, {{1}}, {{2}}, {{3}}, row);"
+            elif _sums_rows(call, self):
                 heights = f"{height}, {self.height}"
                 text = f"terms_of_product<{heights}, {sizes}, {strides}>({{0}}, {{1}}, {{2}}, row == 0);"
             else:
@@ -122,7 +127,11 @@ def row_tiles(program: Program, layout: Layout) -> RowTiles | None:
         _place(nest, tiles, {output.value for output in program.outputs})
     elsewhere = {value for nest in (*program.once, *tiles.before, *tiles.after) for value in _touched(nest)}
     tiles.local = {value for value in tiles.strides if root(value) not in elsewhere} - {index}
-    tiles.height = _height(tiles, 32 if layout.lanes == 16 else 16)
+    if not layout.across:
+        tiles.nests = [_with_copied_rows(nest, tiles) for nest in tiles.nests]
+        tiles.height = _height(tiles, layout)
+    elif not _fill_lanes(tiles, layout):
+        return None
     return tiles if tiles.nests and 2 * tiles.height <= tiles.n_rows else None
 
 
@@ -134,7 +143,7 @@ def _place(nest: Nest, tiles: RowTiles, outputs: set[Value]) -> None:
     summed = {root(value) for each in tiles.nests for value in _writes(each)} - tiles.strides.keys()
     waits = any(_conflict(nest, other) for other in tiles.after) or bool(reads & summed)
     if not waits and not writes & outputs and _note_rows(nest, tiles):
-        tiles.nests.append(_with_copied_rows(nest, tiles))
+        tiles.nests.append(nest)
     elif not waits and not writes & outputs and not any(_conflict(nest, other) for other in tiles.nests):
         tiles.before.append(nest)
     else:
@@ -231,18 +240,48 @@ def _with_copied_rows(nest: Nest, tiles: RowTiles) -> Nest:
     return Nest(None, [replace(call, operands=(left, View.of(copied)))])
 
 
-def _height(tiles: RowTiles, registers: int) -> int:
-    """Return the rows of a tile that stay in the cache, or a multiple of the terms that a sum adds together."""
-    per_row = sum(
-        tiles.strides[value] * BYTES[LANES[value.dtype]] for value in tiles.local if value.stored and value.home is None
-    )
-    most = max(1, CACHED_BYTES // max(1, per_row))
+def _fill_lanes(tiles: RowTiles, layout: Layout) -> bool:
+    """Complete the tiles of replicas that fill the lanes; return whether the update gains by tiles."""
+    tiles.nests = [_with_pieces(nest, tiles) for nest in tiles.nests]
+    others = {value for nest in tiles.nests for value in _touched(nest)} - tiles.strides.keys()
+    around = layout.lanes * sum(map(layout.bytes_of, others))
+    per_row = layout.lanes * _bytes_of_row(tiles)
+    near, far = max(1, NEAR_BYTES // per_row), max(1, FAR_BYTES // per_row)
+    # Every tile reads the other numbers from the L2 cache; a tall one its own, too.
+    tiles.height = _divisor(tiles.n_rows, near if around / near <= around / far + per_row else far)
+    return around <= MOST_BYTES_AROUND
+
+
+def _with_pieces(nest: Nest, tiles: RowTiles) -> Nest:
+    """Return a matrix product that sums over rows, with memory for the sums of terms that are added together."""
+    (call, *_) = nest.statements
+    if not isinstance(call, Call) or not call.product or not _sums_rows(call, tiles):
+        return nest
+    (target,) = call.targets
+    piece = Value(target.shape, target.dtype, fixed=False, stored=True)
+    return Nest(None, [replace(call, targets=(target, piece))])
+
+
+def _height(tiles: RowTiles, layout: Layout) -> int:
+    """Return the rows of a tile of one replica: a multiple of what a sum adds together, or as many as are cached."""
+    most = max(1, CACHED_BYTES // _bytes_of_row(tiles))
     products = [call.product for call in _calls(tiles.nests) if call.product and _sums_rows(call, tiles)]
+    registers = 32 if layout.lanes == 16 else 16
     pieces = {depth_of(*sizes, registers) for sizes in products}
     if pieces - {tiles.n_rows}:
         piece = min(pieces)
         return piece * max(1, most // piece)
-    n_rows = tiles.n_rows
+    return _divisor(tiles.n_rows, most)
+
+
+def _bytes_of_row(tiles: RowTiles) -> int:
+    """Return the bytes of a row of all values that only a tile uses, for one replica."""
+    local = (value for value in tiles.local if value.stored and value.home is None)
+    return max(1, sum(tiles.strides[value] * BYTES[LANES[value.dtype]] for value in local))
+
+
+def _divisor(n_rows: int, most: int) -> int:
+    """Return the greatest divisor of `n_rows` from half of `most` to `most`; `most` if there is none."""
     return next((height for height in range(most, most // 2, -1) if n_rows % height == 0), most)
 
 

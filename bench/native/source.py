@@ -109,7 +109,7 @@ def _shared(
     program: Program, homes: dict[Value, str], workspace: Workspace, layout: Layout
 ) -> tuple[list[str], RowTiles | None]:
     """Assign memory to the values of an update; return their declarations, and its row tiles, if it has any."""
-    tiles = None if layout.across else row_tiles(program, layout)
+    tiles = row_tiles(program, layout)
     if tiles is None:
         return workspace.share(program.nests, homes), None
     first = len(tiles.before)

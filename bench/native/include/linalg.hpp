@@ -93,16 +93,22 @@ constexpr int depth_of(int m, int k, int n, bool lower) {
     return reused ? ceil_div(k, ceil_div(k, 32)) : k;
 }
 
-// Add to, or set, a tile of C: the product of ROWS x depth numbers of A and depth x COLUMNS of B. A step from one row
-// of C to the next is SCM registers, one from a column to the next SCN, and so on.
+// Add to, or set, a tile of C: the product of ROWS x depth numbers of A and depth x COLUMNS of B, of which each sum
+// begins with the number that `begun` has in the place of C, or with zero if it is null. A step from one row of C to the
+// next is SCM registers, one from a column to the next SCN, and so on.
 template <class V, int ROWS, int COLUMNS, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN>
-static __attribute__((noinline)) void tile(V* __restrict c, const V* __restrict a, const V* __restrict b, int depth,
-                                           bool accumulate) {
+static __attribute__((noinline)) void tile(V* c, const V* begun, const V* __restrict a, const V* __restrict b,
+                                           int depth, bool accumulate) {
     V sum[ROWS][COLUMNS];
 #pragma GCC unroll 32
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 32
         for (int j = 0; j < COLUMNS; j++) sum[i][j] = V{};
+    if (begun)
+#pragma GCC unroll 32
+        for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 32
+            for (int j = 0; j < COLUMNS; j++) sum[i][j] = begun[i * SCM + j * SCN];
 #pragma GCC unroll 1
     for (int k = 0; k < depth; k++, a += SAK, b += SBK)
 #pragma GCC unroll 32
@@ -120,39 +126,44 @@ static __attribute__((noinline)) void tile(V* __restrict c, const V* __restrict 
         for (int j = 0; j < COLUMNS; j++) c[i * SCM + j * SCN] = sum[i][j];
 }
 
-// Compute all tiles of C, or those of its lower triangle.
-template <class V, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, bool LOWER>
-static void tiles(V* c, const V* a, const V* b, bool accumulate) {
+// Compute all tiles of C, or those of its lower triangle, for `depth` terms of each sum.
+template <class V, int M, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, bool LOWER>
+static void tiles(V* c, const V* begun, const V* a, const V* b, int depth, bool add) {
     constexpr Panels panels = divide(M, N, LOWER);
     constexpr int ROWS = M / panels.rows, COLUMNS = N / panels.columns;  // of the smaller panels
     constexpr int TALL = M % panels.rows, WIDE = N % panels.columns;     // the number of panels with one more
-    constexpr int DEPTH = depth_of(M, K, N, LOWER);
-    for (int k = 0; k < K; k += DEPTH) {
-        const int depth = K - k < DEPTH ? K - k : DEPTH;
-        const bool add = accumulate || k > 0;
-        for (int i = 0, row = 0; i < panels.rows; row += ROWS + (i < TALL), i++)
-            for (int j = 0, column = 0; j < (LOWER ? i + 1 : panels.columns); column += COLUMNS + (j < WIDE), j++) {
-                V* to = c + row * SCM + column * SCN;
-                const V* left = a + row * SAM + k * SAK;
-                const V* right = b + column * SBN + k * SBK;
-                if constexpr (TALL != 0 && WIDE != 0)
-                    if (i < TALL && j < WIDE) {
-                        tile<V, ROWS + 1, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, left, right, depth, add);
-                        continue;
-                    }
-                if constexpr (TALL != 0)
-                    if (i < TALL) {
-                        tile<V, ROWS + 1, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, left, right, depth, add);
-                        continue;
-                    }
-                if constexpr (WIDE != 0)
-                    if (j < WIDE) {
-                        tile<V, ROWS, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, left, right, depth, add);
-                        continue;
-                    }
-                tile<V, ROWS, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, left, right, depth, add);
-            }
-    }
+    for (int i = 0, row = 0; i < panels.rows; row += ROWS + (i < TALL), i++)
+        for (int j = 0, column = 0; j < (LOWER ? i + 1 : panels.columns); column += COLUMNS + (j < WIDE), j++) {
+            const int place = row * SCM + column * SCN;
+            V* to = c + place;
+            const V* from = begun ? begun + place : nullptr;
+            const V* left = a + row * SAM;
+            const V* right = b + column * SBN;
+            if constexpr (TALL != 0 && WIDE != 0)
+                if (i < TALL && j < WIDE) {
+                    tile<V, ROWS + 1, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+                    continue;
+                }
+            if constexpr (TALL != 0)
+                if (i < TALL) {
+                    tile<V, ROWS + 1, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+                    continue;
+                }
+            if constexpr (WIDE != 0)
+                if (j < WIDE) {
+                    tile<V, ROWS, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+                    continue;
+                }
+            tile<V, ROWS, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+        }
+}
+
+// Compute all sums of C in pieces of DEPTH terms, of which each is summed from zero and then added.
+template <class V, int DEPTH, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, bool LOWER>
+static void pieces(V* c, const V* a, const V* b, bool accumulate) {
+    for (int k = 0; k < K; k += DEPTH)
+        tiles<V, M, N, SAM, SAK, SBK, SBN, SCM, SCN, LOWER>(c, nullptr, a + k * SAK, b + k * SBK,
+                                                            K - k < DEPTH ? K - k : DEPTH, accumulate || k > 0);
 }
 
 }  // namespace linalg
@@ -164,8 +175,37 @@ static void matmul(T* c, const T* a, const T* b) {
     using namespace linalg;
     constexpr int P = PARTS<T>;
     for (int part = 0; part < P; part++)
-        tiles<Part<T>, M, K, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
+        pieces<Part<T>, depth_of(M, K, N, false), M, K, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
             view(c, part).data, view(a, part).data, view(b, part).data, ACCUMULATE);
+}
+
+// ROWS of the M rows of a product.
+template <int ROWS, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, class T>
+static void rows_of_product(T* c, const T* a, const T* b) {
+    using namespace linalg;
+    constexpr int P = PARTS<T>;
+    for (int part = 0; part < P; part++)
+        pieces<Part<T>, depth_of(M, K, N, false), ROWS, K, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
+            view(c, part).data, view(a, part).data, view(b, part).data, false);
+}
+
+// TERMS of the K terms of a product's inner products, from term `first` on. `piece` keeps the sums of a piece that ends
+// in a later call.
+template <int TERMS, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, class T>
+static void terms_of_product(T* c, T* piece, const T* a, const T* b, int first) {
+    using namespace linalg;
+    constexpr int P = PARTS<T>, DEPTH = depth_of(M, K, N, false);
+    for (int k = 0, end; k < TERMS; k = end) {
+        const int at = first + k, left = DEPTH - at % DEPTH;
+        end = k + left < TERMS ? k + left : TERMS;
+        const bool begins = at % DEPTH == 0, ends = end == k + left || first + end == K;
+        for (int part = 0; part < P; part++) {
+            auto sums = view(c, part).data, sums_of_piece = view(piece, part).data;
+            tiles<Part<T>, M, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
+                ends ? sums : sums_of_piece, begins ? nullptr : sums_of_piece, view(a + k * SAK, part).data,
+                view(b + k * SBK, part).data, end - k, ends && at >= DEPTH);
+        }
+    }
 }
 
 // C = A A^T, M x M and contiguous, for A of M x K with steps SAM and SAK. Computes the lower triangle and mirrors it.
@@ -173,7 +213,7 @@ template <int M, int K, int SAM, int SAK, class T> static void gram(T* c, const 
     using namespace linalg;
     constexpr int P = PARTS<T>;
     for (int part = 0; part < P; part++)
-        tiles<Part<T>, M, K, M, SAM * P, SAK * P, SAK * P, SAM * P, M * P, P, true>(
+        pieces<Part<T>, depth_of(M, K, M, true), M, K, M, SAM * P, SAK * P, SAK * P, SAM * P, M * P, P, true>(
             view(c, part).data, view(a, part).data, view(a, part).data, false);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < i; j++) c[j * M + i] = c[i * M + j];

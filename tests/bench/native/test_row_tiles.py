@@ -54,26 +54,40 @@ def train(fit, name, across, monkeypatch):
     ],
 )
 def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):
-    monkeypatch.setattr(row_tiles, "CACHED_BYTES", 1 << 10)
-    ours, others = (train(fit, name, across, monkeypatch) for across in (False, True))
-    assert "row += " in sources[0]
-    assert all(map(torch.equal, ours, others))
+    """Neither on the height of tiles, in whose middle a piece of a sum may end."""
+    results = []
+    for across, most_around, cached in (
+        (True, 0, 1),
+        (False, 0, 1 << 10),
+        (True, 1 << 30, 40_000),
+        (True, 1 << 30, 90_000),
+    ):
+        monkeypatch.setattr(row_tiles, "MOST_BYTES_AROUND", most_around)
+        for limit in ("CACHED_BYTES", "NEAR_BYTES", "FAR_BYTES"):
+            monkeypatch.setattr(row_tiles, limit, cached)
+        native_training._LOOPS.clear()
+        sources.clear()
+        results.append(train(fit, name, across, monkeypatch))
+        assert ("row += " in sources[0]) == (cached > 1)
+    for other in results[1:]:
+        assert all(map(torch.equal, results[0], other))
 
 
 @pytest.mark.usefixtures("fast_compiler")  # sizes are written in the source
 @pytest.mark.parametrize(
-    ("name", "loop_number", "row"),
+    ("name", "across", "loop_number", "row"),
     [
-        ("map", 0, 8),  # the index of a row
+        ("map", False, 0, 8),  # the index of a row
+        ("map", True, 0, 8),
         # The second phase has one gradient. In full batches, features, target and masks are the same at every update.
-        ("mile", 1, 8 + 6 * (8 + 8 + 4) + 8 + 4 + 2 * 4),
+        ("mile", False, 1, 8 + 6 * (8 + 8 + 4) + 8 + 4 + 2 * 4),
     ],
 )
-def test_row_tiles_need_memory_for_one_tile_only(name, loop_number, row, sources, monkeypatch):
+def test_row_tiles_need_memory_for_one_tile_only(name, across, loop_number, row, sources, monkeypatch):
     sizes = []
     for n_rows in (400, 800):
         sources.clear()
-        train(TimedFit((64,), n_rows, n_rows), name, False, monkeypatch)
+        train(TimedFit((64,), n_rows, n_rows), name, across, monkeypatch)
         sizes.append(int(re.findall(r"workspace_bytes\(\) \{ return (\d+)", sources[loop_number])[0]))
     assert sizes[1] - sizes[0] < 400 * (row + 64)  # where a row of activations has 256 bytes
 

@@ -26,9 +26,9 @@ class Workspace:
         self._n_values = 0
         self._free: list[tuple[int, int]] = []  # (offset, bytes) of places that can be used again
 
-    def keep(self, value: Value) -> str:
+    def keep(self, value: Value, name: str = "") -> str:
         """Assign memory that no other value ever uses to a value, and return its C++ declaration."""
-        return self._declaration(value, self._grow(self._layout.bytes_of(value)))
+        return self._declaration(value, self._grow(self._layout.bytes_of(value)), name)
 
     def share(
         self,
@@ -87,10 +87,10 @@ class Workspace:
             self._free.append((offset + wanted, size - wanted))
         return offset
 
-    def _declaration(self, value: Value, offset: int) -> str:
-        if not value.pointer:
-            self._n_values += 1
-            value.pointer = f"v{self._n_values}"
+    def _declaration(self, value: Value, offset: int, name: str = "") -> str:
+        """Name a value; names in the source of the other layout, which has other values too, do not count."""
+        self._n_values += not name
+        value.pointer = name or f"v{self._n_values}"
         kind = self._layout.type_of(value.dtype)
         return f"{kind}* const {value.pointer} = ({kind}*)(workspace + {offset} * {self._layout.scale});"
 

@@ -71,8 +71,8 @@ def source_of(
     """
     workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
     block_pointers, homes = _leaves(program, fixed, state, origins, layout)
-    count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
-    block_pointers.append(workspace.keep(index))
+    count.pointer = "count"
+    block_pointers.append(workspace.keep(index, "index"))
     inputs = []
     if index.fixed:
         block_pointers.append(f"load_rows<{index.size}>(index, rows, block, n_replicas);")
@@ -80,7 +80,7 @@ def source_of(
         inputs.append(f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);")
     if noise.size:
         place = f"generators + block * {4 + layout.slack} * {scale}"
-        block_pointers += [workspace.keep(noise), f"Sfc64& generator = *(Sfc64*)({place});"]
+        block_pointers += [workspace.keep(noise, "noise"), f"Sfc64& generator = *(Sfc64*)({place});"]
         inputs.append(f"fill_normal(generator, noise, {noise.size});")
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
     update_pointers, tiles = _shared(program, homes, workspace, layout)

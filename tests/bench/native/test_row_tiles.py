@@ -31,9 +31,9 @@ def sources(monkeypatch):
     return seen
 
 
-def train(fit, name, across, monkeypatch):
-    """Return the leaves of two fits after three updates in one layout."""
-    monkeypatch.setattr(native_training, "replicas_across", lambda count, *_: count if across else 0)
+def train(fit, name, n_across, monkeypatch):
+    """Return the leaves of two fits after three updates; the first `n_across` fits share the lanes."""
+    monkeypatch.setattr(native_training, "replicas_across", lambda *_: n_across)
     method, (x, y) = methods.get(name), fit.data()
     hparams = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 2.0}
     fits = [Fit(np.arange(fit.n_rows), hparams, seed) for seed in range(2)]
@@ -56,18 +56,19 @@ def train(fit, name, across, monkeypatch):
 def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):
     """Neither on the height of tiles, in whose middle a piece of a sum may end."""
     results = []
-    for across, most_around, cached in (
-        (True, 0, 1),
-        (False, 0, 1 << 10),
-        (True, 1 << 30, 40_000),
-        (True, 1 << 30, 90_000),
+    for n_across, most_around, cached in (
+        (2, 0, 1),
+        (0, 0, 1 << 10),
+        (2, 1 << 30, 40_000),
+        (2, 1 << 30, 90_000),
+        (1, 1 << 30, 40_000),  # two loops of one recording
     ):
         monkeypatch.setattr(row_tiles, "MOST_BYTES_AROUND", most_around)
         for limit in ("CACHED_BYTES", "NEAR_BYTES", "FAR_BYTES"):
             monkeypatch.setattr(row_tiles, limit, cached)
         native_training._LOOPS.clear()
         sources.clear()
-        results.append(train(fit, name, across, monkeypatch))
+        results.append(train(fit, name, n_across, monkeypatch))
         assert ("row += " in sources[0]) == (cached > 1)
     for other in results[1:]:
         assert all(map(torch.equal, results[0], other))
@@ -75,19 +76,19 @@ def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch)
 
 @pytest.mark.usefixtures("fast_compiler")  # sizes are written in the source
 @pytest.mark.parametrize(
-    ("name", "across", "loop_number", "row"),
+    ("name", "n_across", "loop_number", "row"),
     [
-        ("map", False, 0, 8),  # the index of a row
-        ("map", True, 0, 8),
+        ("map", 0, 0, 8),  # the index of a row
+        ("map", 2, 0, 8),
         # The second phase has one gradient. In full batches, features, target and masks are the same at every update.
-        ("mile", False, 1, 8 + 6 * (8 + 8 + 4) + 8 + 4 + 2 * 4),
+        ("mile", 0, 1, 8 + 6 * (8 + 8 + 4) + 8 + 4 + 2 * 4),
     ],
 )
-def test_row_tiles_need_memory_for_one_tile_only(name, across, loop_number, row, sources, monkeypatch):
+def test_row_tiles_need_memory_for_one_tile_only(name, n_across, loop_number, row, sources, monkeypatch):
     sizes = []
     for n_rows in (400, 800):
         sources.clear()
-        train(TimedFit((64,), n_rows, n_rows), name, across, monkeypatch)
+        train(TimedFit((64,), n_rows, n_rows), name, n_across, monkeypatch)
         sizes.append(int(re.findall(r"workspace_bytes\(\) \{ return (\d+)", sources[loop_number])[0]))
     assert sizes[1] - sizes[0] < 400 * (row + 64)  # where a row of activations has 256 bytes
 

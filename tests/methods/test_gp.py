@@ -166,3 +166,12 @@ def test_fit_maximises_the_bound_of_all_rows(n_rows, inducing, monkeypatch):
     inside = [*(logs[:-2].exp() < 0.99 * gp.LENGTHSCALES[1]).tolist(), True, True]  # others end at their bound
     gradient = bound(logs, x, y, posterior.inducing)[1] / n_rows
     assert gradient[inside].abs().max() < 2e-3
+
+
+def test_fit_begins_again_where_all_would_be_noise(monkeypatch):
+    """The first hundred rows are fitted exactly. From there the bound of 1,000 rows rises to that of noise alone."""
+    monkeypatch.setattr(gp, "FIRST_ROWS", 100)
+    x = torch.tensor(np.random.default_rng(0).standard_normal((1000, 6)))
+    y = torch.sin(1.5 * x[:, :3]).sum(1) + 0.7 * x[:, 3]
+    posterior = GaussianProcess(inducing=100).fit(UNITS, x, y - y.mean(), 0)
+    assert (y - y.mean() - predicted(posterior, x)[0]).square().mean() < 0.01 * y.var()

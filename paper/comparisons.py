@@ -106,8 +106,8 @@ COMPARISONS = {
     "nine": _posterior(SEVEN),
     "without naval": _posterior(SEVEN)._replace(datasets=tuple(name for name in UCI if name != "naval")),
     "nine with mile": _posterior(NINE),
-    "forty": _posterior(SEVEN, network="50")._replace(suites=ALL_SUITES),
-    "forty predicted": _predicted(SEVEN),
+    "all sets": _posterior(SEVEN, network="50")._replace(suites=ALL_SUITES),
+    "all sets predicted": _predicted(SEVEN),
     "thirteen": _predicted(THIRTEEN),
     "twelve": _predicted(tuple(name for name in THIRTEEN if name != "evidential")),  # which has no joint NMLL
     "thirteen without frequent values": _predicted(THIRTEEN)._replace(

@@ -39,7 +39,7 @@ def speed(evidence: Evidence) -> Figure:
 
 def datasets(evidence: Evidence) -> Figure:
     """Return the differences to MAP on each data set of the three suites, sorted by that of SGHMC."""
-    boards = {name: by_method(ranking) for name, ranking in evidence.on_each("forty", "nmll").items()}
+    boards = {name: by_method(ranking) for name, ranking in evidence.on_each("all sets", "nmll").items()}
     order = sorted(boards, key=lambda name: boards[name]["sghmc"].difference)
     figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
     axes = figure.subplots()

@@ -12,8 +12,8 @@ NMLL, JOINT, RMSE, CRPS = "nmll", "nmll_dyadic", "rmse", "crps"
 DESIGN = {
     "nine": ("UCI, 50 and 16-16 units, both noise models", (NMLL,)),
     "nine with mile": ("the same, with \\texttt{mile} and \\texttt{slang}", (NMLL,)),
-    "forty": ("three suites, 50 units, both noise models", (NMLL,)),
-    "forty predicted": ("the same, predicted noise, joint scores", (JOINT,)),
+    "all sets": ("three suites, 50 units, both noise models", (NMLL,)),
+    "all sets predicted": ("the same, predicted noise, joint scores", (JOINT,)),
     "families": ("UCI regressions and classifications, 50 units", (NMLL,)),
     "gaps": ("gaps of the nine UCI sets, tuned by blocks", (NMLL,)),
     "tails": ("tails of the nine UCI sets, tuned by blocks", (NMLL,)),
@@ -38,24 +38,24 @@ def design(evidence: Evidence) -> str:
 
 
 def main(evidence: Evidence) -> str:
-    """Return the table of the seven methods on nine and on forty sets."""
+    """Return the table of the seven methods on nine and on all sets."""
     wanted = {
         "nine": (("nine", NMLL), ("nine", JOINT), ("nine", RMSE)),
-        "forty": (("forty", NMLL), ("forty predicted", JOINT), ("forty", RMSE)),
+        "all sets": (("all sets", NMLL), ("all sets predicted", JOINT), ("all sets", RMSE)),
     }
     groups = []
     for columns in wanted.values():
         order = evidence.rows(*columns[0])
         groups.append([[code(method), *_entries(evidence, columns, method)] for method in order])
     head = ["method", "NMLL, nats", "joint NMLL, nats", "RMSE, ratio"]
-    return table("llll", head, groups, _commands(*wanted["nine"], *wanted["forty"]))
+    return table("llll", head, groups, _commands(*wanted["nine"], *wanted["all sets"]))
 
 
 def groups(evidence: Evidence) -> str:
     """Return the table of differences on old and new data sets apart."""
     shown = [method for method in SEVEN if method not in ("map", "vifa")]
     lines = []
-    for method in sorted(shown, key=lambda name: evidence.rows("forty", NMLL)[name].mean_rank):
+    for method in sorted(shown, key=lambda name: evidence.rows("all sets", NMLL)[name].mean_rank):
         lines.append([code(method), *_entries(evidence, [(name, NMLL) for name in GROUPS], method)])
     return table(
         "l" * (1 + len(GROUPS)), ["method", *GROUPS.values()], [lines], _commands(*((name, NMLL) for name in GROUPS))

@@ -168,25 +168,21 @@ static void pieces(V* c, const V* a, const V* b, bool accumulate) {
 
 }  // namespace linalg
 
-// C = A B, or C += A B with ACCUMULATE. C is M x N and contiguous. A step from one row of A to the next is SAM values,
-// from one column to the next SAK; B has SBK and SBN.
-template <int M, int K, int N, int SAM, int SAK, int SBK, int SBN, bool ACCUMULATE, class T>
-static void matmul(T* c, const T* a, const T* b) {
-    using namespace linalg;
-    constexpr int P = PARTS<T>;
-    for (int part = 0; part < P; part++)
-        pieces<Part<T>, depth_of(M, K, N, false), M, K, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
-            view(c, part).data, view(a, part).data, view(b, part).data, ACCUMULATE);
-}
-
-// ROWS of the M rows of a product.
+// ROWS of the M rows of a product, which replace those of C or are added to them.
 template <int ROWS, int M, int K, int N, int SAM, int SAK, int SBK, int SBN, class T>
-static void rows_of_product(T* c, const T* a, const T* b) {
+static void rows_of_product(T* c, const T* a, const T* b, bool accumulate = false) {
     using namespace linalg;
     constexpr int P = PARTS<T>;
     for (int part = 0; part < P; part++)
         pieces<Part<T>, depth_of(M, K, N, false), ROWS, K, N, SAM * P, SAK * P, SBK * P, SBN * P, N * P, P, false>(
-            view(c, part).data, view(a, part).data, view(b, part).data, false);
+            view(c, part).data, view(a, part).data, view(b, part).data, accumulate);
+}
+
+// C = A B, or C += A B with ACCUMULATE. C is M x N and contiguous. A step from one row of A to the next is SAM values,
+// from one column to the next SAK; B has SBK and SBN.
+template <int M, int K, int N, int SAM, int SAK, int SBK, int SBN, bool ACCUMULATE, class T>
+static void matmul(T* c, const T* a, const T* b) {
+    rows_of_product<M, M, K, N, SAM, SAK, SBK, SBN>(c, a, b, ACCUMULATE);
 }
 
 // TERMS of the K terms of a product's inner products, from term `first` on. `piece` keeps the sums of a piece that ends

@@ -13,11 +13,13 @@ PER_NEST, PER_PRODUCT = 10, 40  # before and after the loops
 PER_LOOP = 1.5  # over the numbers in lanes
 PER_FOLD = 4  # of a number that is added to the sum of the numbers before it
 PER_TERM = 0.5  # of an inner product
+PER_TERM_ACROSS = {16: 0.5, 8: 0.6, 4: 0.6}  # of one in each lane; with fewer registers, factors are read more often
 PER_TRANSPOSED_TERM = 3  # of inner products of rows whose numbers lie side by side
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
 PER_WORD = 6  # of the generator of one replica, for two numbers
-# Of a SIMD value that is read or written, where a block has more numbers than a level of the processor's cache holds.
-PER_MOVE = ((1 << 19, 6), (1 << 18, 1), (0, 0))
+# Of a SIMD value that is read or written, where a block has more numbers than a level of the processor's cache holds, by
+# the number of lanes. On a Xeon with 16, larger blocks take more time; on an EPYC with 8 and 32 MiB of L3 cache, not.
+PER_MOVE = {16: ((1 << 19, 6), (1 << 18, 1))}
 WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice as long to compile
 
 
@@ -38,7 +40,7 @@ def steps(program: Program, layout: Layout, n_normals: int) -> float:
     nests, local = (program.nests, set[Value]()) if tiles is None else ([*tiles.before, *tiles.after], tiles.local)
     stored = sum(value.size for value in stored_roots(program.nests) if value not in local)
     numbers = stored * (layout.lanes if layout.across else 1)
-    per_move = next(cost for least, cost in PER_MOVE if numbers >= least)
+    per_move = next((cost for least, cost in PER_MOVE.get(layout.lanes, ()) if numbers >= least), 0)
     return total + per_move * sum(_moved(nest, layout) for nest in nests)
 
 
@@ -81,7 +83,7 @@ def _of_call(nest: Nest, layout: Layout) -> float:
 
 def _of_product(rows: int, inner: int, columns: int, layout: Layout) -> float:
     if layout.across:
-        return PER_TERM * rows * inner * columns
+        return PER_TERM_ACROSS[layout.lanes] * rows * inner * columns
     by_columns, by_rows = (
         PER_TERM * inner * (one * -(-other // layout.lanes)) for one, other in ((rows, columns), (columns, rows))
     )

@@ -65,7 +65,7 @@ constexpr Panels divide(int m, int n, int depth) {
     long least = 1L << 60;
     for (int rows = 1; rows <= m && rows < REGISTERS; rows++)
         for (int columns = 1; columns <= n && columns < REGISTERS; columns++) {
-            if (rows * columns + columns + 1 > REGISTERS) continue;
+            if (rows * columns + columns + 1 >= REGISTERS) continue;  // with none to spare, GCC loads B for each row
             const int across = ceil_div(m, rows), down = ceil_div(n, columns), tiles = across * down;
             const int products = m * n > 8 * tiles ? m * n : 8 * tiles;  // 8 can be under way at once
             const long cost = (4L * products + across * n + down * m) * depth + 120L * tiles;

@@ -149,6 +149,7 @@ COMPUTED: dict[str, Number] = {
     "Families": lambda evidence: str(len(evidence.rows("families", "nmll"))),
     "FamiliesSets": _datasets("families"),
     "EnsembleFamiliesNmll": _difference("families", "deep-ensemble"),
+    "GapFamilies": lambda evidence: str(len(evidence.rows("gaps", "nmll"))),
     "GapSplits": _splits("gaps"),
     "TailSplits": _splits("tails"),
     "EnsembleGapsNmll": _difference("gaps", "deep-ensemble"),

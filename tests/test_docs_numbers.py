@@ -175,7 +175,7 @@ def test_readme_has_at_most_700_words():
 
 
 def test_readme_states_the_number_of_methods():
-    assert f"compares {len(methods.names())} methods" in " ".join((ROOT / "README.md").read_text().split())
+    assert f"has {len(methods.names())} methods" in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_counts_of_judged_claims_in_documents_are_correct():

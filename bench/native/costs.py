@@ -17,8 +17,9 @@ PER_TERM_ACROSS = {16: 0.5, 8: 0.6, 4: 0.6}  # of one in each lane; with fewer r
 PER_TRANSPOSED_TERM = 3  # of inner products of rows whose numbers lie side by side
 PER_NORMAL = 10  # Box and Muller's transform, and the generator's words in lanes
 PER_WORD = 6  # of the generator of one replica, for two numbers
-# Of a SIMD value that is read or written, where a block has more numbers than a level of the processor's cache holds, by
-# the number of lanes. On a Xeon with 16, larger blocks take more time; on an EPYC with 8 and 32 MiB of L3 cache, not.
+# Of a SIMD value that is read or written, by the number of lanes, where a block has more numbers than a level of the
+# processor's cache holds. On a Xeon with 16 lanes larger blocks take more time; on an EPYC with 8, and 32 MiB of L3
+# cache, they do not.
 PER_MOVE = {16: ((1 << 19, 6), (1 << 18, 1))}
 WORTH_TWO_LOOPS = 0.85  # of the time of the better layout; two loops take twice as long to compile
 

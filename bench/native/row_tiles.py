@@ -7,20 +7,14 @@ terms in the same order as without tiles.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import ceil, prod
+from math import prod
 
 from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.loops import LoopWriter, address
 from lockstep_bench.bench.native.memory import operands, root, targets
 from lockstep_bench.bench.native.operators import BYTES, LANES
+from lockstep_bench.bench.native.tile_heights import MOST_BYTES_AROUND, height_across, height_of_one
 from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Reduce, Statement, StoreStep, Value, View
-
-CACHED_BYTES = 1 << 15  # of the rows of a tile of one replica
-# Where the lanes are replicas: of the rows of a tile in the L1 and in the L2 cache, where about a third of its values
-# are in use at a time; and the most of all other numbers that its nests use, such as weights and their gradients.
-NEAR_BYTES, FAR_BYTES, MOST_BYTES_AROUND = 1 << 17, 1 << 20, 1 << 20
-PIECE = 32  # most terms of a sum that are added to the others together, as in `include/linalg.hpp`
 
 
 @dataclass
@@ -129,9 +123,13 @@ def row_tiles(program: Program, layout: Layout) -> RowTiles | None:
     tiles.local = {value for value in tiles.strides if root(value) not in elsewhere} - {index}
     if not layout.across:
         tiles.nests = [_with_copied_rows(nest, tiles) for nest in tiles.nests]
-        tiles.height = _height(tiles, layout)
-    elif not _fill_lanes(tiles, layout):
-        return None
+        tiles.height = height_of_one(tiles.n_rows, _bytes_of_row(tiles), _sums(tiles), layout.lanes)
+    else:
+        tiles.nests = [_with_pieces(nest, tiles) for nest in tiles.nests]
+        around = _around(tiles, layout)
+        if around > MOST_BYTES_AROUND:
+            return None
+        tiles.height = height_across(tiles.n_rows, layout.lanes * _bytes_of_row(tiles), around)
     return tiles if tiles.nests and 2 * tiles.height <= tiles.n_rows else None
 
 
@@ -240,16 +238,10 @@ def _with_copied_rows(nest: Nest, tiles: RowTiles) -> Nest:
     return Nest(None, [replace(call, operands=(left, View.of(copied)))])
 
 
-def _fill_lanes(tiles: RowTiles, layout: Layout) -> bool:
-    """Complete the tiles of replicas that fill the lanes; return whether the update gains by tiles."""
-    tiles.nests = [_with_pieces(nest, tiles) for nest in tiles.nests]
+def _around(tiles: RowTiles, layout: Layout) -> int:
+    """Return the bytes of all numbers that the nests of tiles use besides those of rows, such as weights."""
     others = {value for nest in tiles.nests for value in _touched(nest)} - tiles.strides.keys()
-    around = layout.lanes * sum(map(layout.bytes_of, others))
-    per_row = layout.lanes * _bytes_of_row(tiles)
-    near, far = max(1, NEAR_BYTES // per_row), max(1, FAR_BYTES // per_row)
-    # Every tile reads the other numbers from the L2 cache; a tall one its own, too.
-    tiles.height = _divisor(tiles.n_rows, near if around / near <= around / far + per_row else far)
-    return around <= MOST_BYTES_AROUND
+    return layout.lanes * sum(map(layout.bytes_of, others))
 
 
 def _with_pieces(nest: Nest, tiles: RowTiles) -> Nest:
@@ -262,44 +254,15 @@ def _with_pieces(nest: Nest, tiles: RowTiles) -> Nest:
     return Nest(None, [replace(call, targets=(target, piece))])
 
 
-def _height(tiles: RowTiles, layout: Layout) -> int:
-    """Return the rows of a tile of one replica: a multiple of what a sum adds together, or as many as are cached."""
-    most = max(1, CACHED_BYTES // _bytes_of_row(tiles))
-    products = [call.product for call in _calls(tiles.nests) if call.product and _sums_rows(call, tiles)]
-    registers = 32 if layout.lanes == 16 else 16
-    pieces = {depth_of(*sizes, registers) for sizes in products}
-    if pieces - {tiles.n_rows}:
-        piece = min(pieces)
-        return piece * max(1, most // piece)
-    return _divisor(tiles.n_rows, most)
+def _sums(tiles: RowTiles) -> list[tuple[int, int, int]]:
+    """Return the sizes of the matrix products that sum over rows."""
+    return [call.product for call in _calls(tiles.nests) if call.product and _sums_rows(call, tiles)]
 
 
 def _bytes_of_row(tiles: RowTiles) -> int:
     """Return the bytes of a row of all values that only a tile uses, for one replica."""
     local = (value for value in tiles.local if value.stored and value.home is None)
     return max(1, sum(tiles.strides[value] * BYTES[LANES[value.dtype]] for value in local))
-
-
-def _divisor(n_rows: int, most: int) -> int:
-    """Return the greatest divisor of `n_rows` from half of `most` to `most`; `most` if there is none."""
-    return next((height for height in range(most, most // 2, -1) if n_rows % height == 0), most)
-
-
-def depth_of(rows: int, inner: int, columns: int, registers: int) -> int:
-    """Return how many terms of an inner product are summed before the sum is added to the result.
-
-    The function equals `linalg::depth_of` in C++.
-    """
-    best, least = (rows, columns), 1 << 30
-    for height, width in product(range(1, min(rows, registers - 1) + 1), range(1, min(columns, registers - 1) + 1)):
-        if height * width + min(height, width) + 1 > registers:
-            continue
-        down, across = ceil(rows / height), ceil(columns / width)
-        products = max(rows * columns, 8 * down * across)
-        cost = 4 * products + down * columns + across * rows + 8 * down * across
-        if cost < least:
-            best, least = (down, across), cost
-    return ceil(inner / ceil(inner / PIECE)) if min(best) > 1 else inner
 
 
 def _calls(nests: Iterable[Nest]) -> list[Call]:

@@ -16,10 +16,10 @@ from lockstep_bench.bench.engine.private_torch import tree_flatten
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.engine.timing import TimedFit
-from lockstep_bench.bench.native import loop, row_tiles
+from lockstep_bench.bench.native import loop, row_tiles, tile_heights
 from lockstep_bench.bench.native.compiler import INCLUDE, compiler, run
 from lockstep_bench.bench.native.libraries import lanes
-from lockstep_bench.bench.native.row_tiles import depth_of
+from lockstep_bench.bench.native.tile_heights import depth_of
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def train(fit, name, n_across, monkeypatch):
 def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch):
     """Neither on the height of tiles, in whose middle a piece of a sum may end."""
     results = []
-    monkeypatch.setattr(row_tiles, "CACHED_BYTES", 1 << 10)
+    monkeypatch.setattr(tile_heights, "CACHED_BYTES", 1 << 10)
     for n_across, most_around, cached in (
         (2, 0, 0),
         (0, 0, 1),
@@ -67,7 +67,7 @@ def test_result_bits_do_not_depend_on_row_tiles(name, fit, sources, monkeypatch)
     ):
         monkeypatch.setattr(row_tiles, "MOST_BYTES_AROUND", most_around)
         for limit in ("NEAR_BYTES", "FAR_BYTES"):
-            monkeypatch.setattr(row_tiles, limit, cached * lanes())
+            monkeypatch.setattr(tile_heights, limit, cached * lanes())
         native_training._LOOPS.clear()
         sources.clear()
         results.append(train(fit, name, n_across, monkeypatch))

@@ -37,9 +37,9 @@ BUILT_IN = {name: row.target for name, row in rows().items()}
 # The method that shows what can be had without the inputs: what is no better than it is marked.
 BASELINE = "constant"
 
-# Reference lines, which train no network of ours: a line of every table, without a rank.
+# A line of every table, without a rank: reference lines, which train no network of ours, and the control of a sampler.
 UNRANKED = (
-    *(BASELINE, "linear", "gp", "gp-matern"),
+    *(BASELINE, "linear", "gp", "gp-matern", "sghmc-noiseless"),
     *("ngboost", "lightgbm", "quantile-forest", "conformal-ridge", "tabpfn", "tabicl"),
 )
 

@@ -102,6 +102,9 @@ CLAIMS: dict[str, Check] = {
     "The ensemble could be the best of one method of each family.": _verdict(
         "families", "nmll", "deep-ensemble", "could be best"
     ),
+    "Without its noise sghmc could be the best, too, by NMLL and joint NMLL.": _all(
+        *(_leading("control", metric, "sghmc", "sghmc-noiseless") for metric in ("nmll", "nmll_dyadic"))
+    ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),
     "Methods whose functions are nearer to the true posterior score better, also without the farthest.": _all(

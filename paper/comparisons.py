@@ -119,6 +119,9 @@ COMPARISONS = {
     "larger": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=LARGER),
     "larger predicted": _predicted(SEVEN)._replace(suites=("uci-gp",), datasets=LARGER),
     **DESIGN,
+    "control": Comparison(
+        preset="tuned-modified@e2ad98c1", datasets=UCI, methods=("map", "deep-ensemble", "sghmc", "sghmc-noiseless")
+    ),
     "noise": Comparison(factor="noise", methods=SEVEN),
     "network": Comparison(factor="network", methods=SEVEN),
     "families": Comparison(),

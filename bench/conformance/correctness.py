@@ -110,7 +110,7 @@ def measures_cost(examined: Examined) -> str:
 
 
 def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, float]]:
-    """Yield points with every combination of ends of numeric ranges, and random points of a search space."""
+    """Yield points with every combination of ends of the first continuous ranges, and random points of a space."""
     study = new_study()
     ranges = [(name, range_) for name, range_ in space.items() if isinstance(range_, FloatDistribution)]
     numeric = dict(ranges[:MAX_LOG_CORNERS])

@@ -95,7 +95,7 @@ def _show_datasets(suite: Suite, data_dir: Path | None) -> None:
     out.print()
     out.print(table)
     if any(datasets.entry(name).flagged for name in names):
-        out.print("\n8 of 13 splits: presets leave out the 5 that `python -m datasets list --notes` flags.")
+        out.print("\nN of M splits: presets leave out the others, which `python -m datasets list --notes` flags.")
     for words, some in elsewhere.items():
         out.print(f"\n{words}: {', '.join(some)}")
 

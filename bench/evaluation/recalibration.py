@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import torch
 
+from lockstep_bench import datasets, methods
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.fits import stacks
@@ -35,7 +36,7 @@ from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.parquet_with_digest import Damaged, sealed, unsealed
 from lockstep_bench.shared.rows.reader import CellFiles
-from lockstep_bench.shared.rows.recalibrated import FACTOR, FOLDER, RECALIBRATED, SCORES, SUFFIX
+from lockstep_bench.shared.rows.recalibrated import FACTOR, FOLDER, RECALIBRATED, SCORES, SUFFIX, read_recalibrated
 from lockstep_bench.shared.rows.rows_cache import KEY
 from lockstep_bench.shared.schema import cell_key
 
@@ -65,10 +66,15 @@ def recalibrations(out: Path, data_dir: Path | None = None, device: str = "cpu")
         data_dir: data folder; None for the default.
         device: torch's name of the device to train on.
     """
-    rows = [row for row in CellFiles(out).table.to_pylist() if row["status"] == "ok" and not _path(out, row).is_file()]
-    refused = [(row, reason) for row in rows if (reason := _obstacle(out, row))]
-    yield from (Recalibration(_key(row), reason) for row, reason in refused)
-    left = [row for row in rows if not _obstacle(out, row)]
+    done = {_of_result(row) for row in read_recalibrated(out).table.to_pylist()}
+    left = []
+    for row in CellFiles(out).table.to_pylist():
+        if row["status"] != "ok" or _of_result(row) in done:
+            continue
+        if reason := _obstacle(out, row):
+            yield Recalibration(_key(row), reason)
+        else:
+            left.append(row)
     for _, group in groupby(sorted(left, key=_group), key=_group):
         yield from _of_group(out, list(group), data_dir, torch.device(device))
 
@@ -79,6 +85,10 @@ def _obstacle(out: Path, row: Mapping[str, Any]) -> str:
         return "only suites of tables are recalibrated"
     if not (out / "predictions" / f"{_key(row)}.parquet").is_file():
         return "no predictions are kept"
+    try:
+        methods.get(row["method"])
+    except (methods.UnknownMethod, methods.BrokenMethod) as problem:
+        return str(problem)
     if row["code_identity"] != identity_of(row["suite"], row["dataset"], row["method"]):
         return "other code made this row; run the cell again"
     return ""
@@ -88,7 +98,11 @@ def _of_group(
     out: Path, rows: list[dict[str, Any]], data_dir: Path | None, device: torch.device
 ) -> Iterator[Recalibration]:
     """Recalibrate cells that differ only in their split."""
-    held_out = _held_out(rows, data_dir, device)
+    try:
+        held_out = _held_out(rows, data_dir, device)
+    except datasets.Unavailable as problem:
+        yield from (Recalibration(_key(row), str(problem)) for row in rows)
+        return
     for row, of_cell in zip(rows, held_out, strict=True):
         path = out / "predictions" / f"{_key(row)}.parquet"
         try:
@@ -139,6 +153,11 @@ def _held_out(
 
 def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in KEY if name not in ("split", "seed"))
+
+
+def _of_result(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what a cell and its recalibration have in common; a cell that was run again has another NMLL."""
+    return (*(row[name] for name in KEY), row["nmll"])
 
 
 def _key(row: Mapping[str, Any]) -> str:

@@ -59,6 +59,8 @@ def _rescored(out: Path, row: dict[str, Any], lacks: Collection[str]) -> Rescore
         found = _scores(row, unsealed(predictions.read_bytes()))
     except Damaged as problem:
         return Rescored(key, reason=f"{predictions}: {problem}")
+    except (methods.UnknownMethod, methods.BrokenMethod) as problem:
+        return Rescored(key, reason=str(problem))
     added = {name: found[name] for name in lacks if name in found}
     if not added:
         return Rescored(key, reason="the metrics do not apply")

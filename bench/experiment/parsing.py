@@ -114,6 +114,14 @@ def parse_hparams(texts: Sequence[str]) -> dict[str, Value]:
         raise InvalidRequest(f"--hparam {error}") from None
 
 
+def parse_device(text: str) -> str:
+    """Return the name of a torch device in a text that may name one device only; "cuda" is the first GPU."""
+    place, *others = parse_devices(text)
+    if others and text != "cuda":
+        raise InvalidRequest(f"device {text!r} names {1 + len(others)} devices; name one")
+    return place
+
+
 def parse_devices(text: str) -> list[str]:
     """Return the names of torch devices in a text such as "cpu", "cuda" (all GPUs) or "cuda:0,1"."""
     if text == "cpu":

@@ -107,11 +107,11 @@ def _check_rows_of_folds(request: Request, splits: Mapping[str, Sequence[int]], 
 
 
 def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[str, tuple[int, ...]]]:
-    """Return the methods of a request, those that cannot be loaded, and the splits of each data set."""
+    """Return the methods of a request, those that cannot be loaded, and the splits of each data set that has any."""
     plan.check_schedule(request)
     usable, broken = answer(plan.chosen_methods, request)
     names = plan.chosen_datasets(request)
     plan.check_folds(request, names)
     splits = plan.chosen_splits(request, names)
     fixed_hparams(request, tuple(splits), usable)
-    return usable, broken, splits
+    return usable, broken, {name: numbers for name, numbers in splits.items() if numbers}

@@ -53,7 +53,7 @@ TUNED_UCI = Protocol(epochs=200, batch_size=16, folds=3, sampler="tpe", space="w
 QUICK_UCI = QUICK.changed(epochs=150, max_minibatches=300)
 IMAGE = Protocol(batch_size=128, samples=30, network="lenet5", schedule="cosine")
 UNTUNED = {"trials": 1, "sampler": "centre"}
-# Posteriors of published tables, with one protocol each (`bench/replications`).
+# Posteriors of published tables, with one protocol each.
 REPLICATIONS = (
     *("energy-linear-released", "boston-linear-released", "concrete-linear-released", "yacht-linear-released"),
     *("a1a-all-logistic", "synthetic-linear-2d-released"),

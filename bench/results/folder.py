@@ -39,6 +39,7 @@ from lockstep_bench.shared.rows.atomic import write_atomically
 from lockstep_bench.shared.rows.checking import NEWER, read_files
 from lockstep_bench.shared.rows.encoded import as_frame
 from lockstep_bench.shared.rows.reader import CellFiles
+from lockstep_bench.shared.rows.recalibrated import FOLDER as RECALIBRATED
 from lockstep_bench.shared.rows.rows_cache import KEY
 from lockstep_bench.shared.schema import LONGER, TIMES, TIMINGS, cell_key, timing_key
 
@@ -49,8 +50,8 @@ COLUMNS = (
     *("elapsed_seconds", *TIMES, "peak_memory_mib", "n_test", "device", "host"),
     *("code_revision", "code_dirty", "code_identity", "data_sha256", "split_sha256"),
 )
-FOLDERS = ("cells", *TABLES, "studies", "timings", "longer", "own")
-PARTS = (*FOLDERS, "unavailable.json")
+FOLDERS = ("cells", *TABLES, "studies", "timings", "longer", "own", RECALIBRATED)
+PARTS = (*FOLDERS, "unavailable.json", "rechecks.json")
 
 
 class Results:

@@ -140,7 +140,7 @@ def check_names(frame: pd.DataFrame, target: str, layout: Format) -> None:
 
 def _is_a_class(texts: pd.Series, name: str, layout: Format) -> bool:
     """Return whether a name is one of the values of a column that holds no numbers."""
-    return bool((texts == name).any()) and read_numbers(texts) is None
+    return bool((texts == name).any()) and read_numbers(texts, layout) is None
 
 
 def _column(cells: pd.Series, layout: Format, may_hold_classes: bool) -> Column:

@@ -14,6 +14,7 @@ from lockstep_bench.leaderboards.cli.options import (
     only,
     print_notes,
     read_folders,
+    stop,
     stopping_on,
 )
 from lockstep_bench.shared.texts import visible
@@ -35,6 +36,8 @@ def replications(
     number and claim. The page Replications states the rules of the verdicts.
     """
     if ledger:
+        if entry or format is not TableFormat.TEXT:
+            stop("--ledger prints the whole ledger as Markdown; leave out --entry and --format")
         _print_ledger(results)
         return
     from lockstep_bench.leaderboards.data.published import read_published

@@ -96,6 +96,8 @@ def rank(
     names, sets, levels = names_in(methods), names_in(datasets), (names_in(network), names_in(noise))
     if compare is None and any(levels):
         stop("--network and --noise choose what --compare compares in; add --compare posterior, noise or network")
+    if compare is not None and not families:
+        stop("--variants does not go with --compare; name the methods with --methods")
     suites = names_in(suite)
     read = read_folders(results)
     of_suites, suite, left_out = _joined(read.cells, suites, preset)

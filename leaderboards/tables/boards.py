@@ -53,7 +53,8 @@ class BoardCell(NamedTuple):
         median: median over measured splits, or the median that a paper prints.
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split in words if single splits dominate the mean; beside a median, the worst
-        split. hint: text of the entry's tooltip.
+            split.
+        hint: text of the entry's tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
         amount: unrounded value, by which readers can sort; NaN for none.

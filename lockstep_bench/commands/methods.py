@@ -90,14 +90,13 @@ def check(
     """Check methods against the method contract; exit with code 1 if a check fails."""
     if bool(names) == all_:
         raise typer.BadParameter("give either the names of the methods to check, or --all")
-    from lockstep_bench.bench.experiment.parsing import parse_devices
+    from lockstep_bench.bench.experiment.parsing import parse_device
     from lockstep_bench.bench.experiment.request import InvalidRequest
 
     try:
         absent = {} if names else _not_installed()
         chosen = [name for name in dict.fromkeys(names or methods.names()) if name not in absent]
-        (place,) = parse_devices(device)[:1]
-        failures = _print_findings(chosen, jobs, place)
+        failures = _print_findings(chosen, jobs, parse_device(device))
     except (InvalidRequest, methods.UnknownMethod, methods.BrokenMethod) as error:
         raise typer.BadParameter(str(error)) from None
     for name, reason in absent.items():

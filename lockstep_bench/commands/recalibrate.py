@@ -16,12 +16,14 @@ app = Door()
 SHOWN = ("nmll", "coverage_90", "ece")  # of the table; the CSV file has all scores
 
 
-@app.command(epilog=examples("lockstep-bench recalibrate results", "lockstep-bench recalibrate results --csv"))
+@app.command(
+    epilog=examples("lockstep-bench recalibrate results", "lockstep-bench recalibrate results --csv scores.csv")
+)
 def main(
     results: Annotated[Path, typer.Argument(help="Results folder with predictions, as run_all.py leaves it.")],
     csv: Annotated[Path | None, typer.Option(help="File for all scores, a row for each cell.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Data folder.")] = None,
-    device: Annotated[str, typer.Option(help="Device to train on, such as cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda or cuda:N.")] = "cpu",
 ) -> None:
     """Train finished cells again on their validation folds, fit one factor or temperature, and score the test rows.
 
@@ -29,11 +31,17 @@ def main(
     Cells that are recalibrated already are passed over. Hyper-parameters are those of the cell.
     """
     from lockstep_bench.bench.evaluation.recalibration import recalibrations
+    from lockstep_bench.bench.experiment.parsing import parse_device
+    from lockstep_bench.bench.experiment.request import InvalidRequest
     from lockstep_bench.shared.rows.recalibrated import read_recalibrated
 
     if not (results / "cells").is_dir():
         raise typer.BadParameter(f"{results} has no folder 'cells'; give the --out of a run")
-    outcomes = list(recalibrations(results, data_dir, device))
+    try:
+        place = parse_device(device)
+    except InvalidRequest as problem:
+        raise typer.BadParameter(str(problem)) from None
+    outcomes = list(recalibrations(results, data_dir, place))
     show(f"{sum(not each.reason for each in outcomes)} of {len(outcomes)} cells were recalibrated")
     for reason, count in Counter(each.reason for each in outcomes if each.reason).items():
         show(f"{count}: {reason}")

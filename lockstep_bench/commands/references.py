@@ -39,6 +39,10 @@ def references(
     chosen = tuple(definitions()) if every else tuple(names or ())
     if unknown := [name for name in chosen if name not in definitions()]:
         raise typer.BadParameter(f"{unknown[0]!r} is not a reference posterior; choose from {', '.join(definitions())}")
+    if remake and not chosen:
+        raise typer.BadParameter("--remake needs the names of posteriors, or --all")
+    if archive and (chosen or remake):
+        raise typer.BadParameter("--archive writes the draws of all posteriors; leave out names, --all and --remake")
     if archive:
         typer.echo(f"wrote {len(croissant.write(archive))} files to {archive}")
         return

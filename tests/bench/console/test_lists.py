@@ -51,3 +51,8 @@ def test_papers_list_every_entry_uncut(printed):
 def test_unknown_suite_suggests_a_near_one(printed):
     with pytest.raises(InvalidRequest, match="did you mean 'uci'"):
         printed("ucii")
+
+
+def test_flagged_splits_are_explained(printed):
+    assert "N of M splits: presets leave out the others" in " ".join(printed("uci-gp"))
+    assert "N of M" not in " ".join(printed("uci"))

@@ -1,5 +1,7 @@
 """Recalibrated scores of finished cells: the factor comes from held-out training rows, and test rows from the run."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -109,3 +111,43 @@ def test_cells_without_predictions_or_of_other_code_are_left_out(run, tmp_path, 
     assert [each.reason for each in recalibrations(tmp_path)] == ["other code made this row; run the cell again"]
     next((tmp_path / "predictions").rglob("*.parquet")).unlink()
     assert [each.reason for each in recalibrations(tmp_path)] == ["no predictions are kept"]
+
+
+def test_a_cell_that_was_run_again_is_recalibrated_again(run, tmp_path):
+    run("map")
+    list(recalibrations(tmp_path))
+    (file,) = (tmp_path / "cells").rglob("*.parquet")
+    (cell,) = pq.read_table(file).to_pylist()
+    Results(tmp_path).add_metrics(cell, {"nmll": cell["nmll"] + 0.1})
+    assert [each.reason for each in recalibrations(tmp_path)] == [""]
+    assert row(tmp_path)["nmll"] == pytest.approx(cell["nmll"] + 0.1)
+
+
+def test_a_fresh_run_puts_recalibrations_aside(run, tmp_path):
+    run("constant")
+    list(recalibrations(tmp_path))
+    aside = Results(tmp_path).put_aside()
+    assert not rows(tmp_path)
+    assert len(rows(aside)) == 1
+
+
+def test_cells_whose_method_or_data_cannot_be_used_here_are_left_out(run, tmp_path, monkeypatch):
+    run("constant")
+
+    def lost(*_):
+        raise datasets.Unavailable("diabetes", "its file is gone", "fetch it")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recalibration.Assignment, "of", lost)
+        (outcome,) = recalibrations(tmp_path)
+    assert "its file is gone" in outcome.reason
+    (file,) = (tmp_path / "cells").rglob("*.parquet")
+    (cell,) = pq.read_table(file).to_pylist()
+    file.unlink()
+    Results(tmp_path).add_metrics(cell | {"method": "of-another-package"}, {})
+    (found,) = (tmp_path / "predictions").rglob("*.parquet")
+    renamed = Path(str(found).replace("constant", "of-another-package"))
+    renamed.parent.mkdir(parents=True, exist_ok=True)
+    found.rename(renamed)
+    (outcome,) = recalibrations(tmp_path)
+    assert "'of-another-package' is unknown" in outcome.reason

@@ -1,6 +1,7 @@
 """Metrics from kept predictions are those that the cell was given when it ran."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +11,7 @@ from lockstep_bench.bench.evaluation.rescoring import rescored
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.shared.rows.rows_cache import KEY
 
 LACKING = ("crps", "nmll_dyadic", "energy_score")
 
@@ -61,3 +63,18 @@ def test_marginal_predictions_get_no_joint_scores(folder, tmp_path):
     folder("linear")
     (outcome,) = rescored(tmp_path, LACKING)
     assert outcome.added == ("crps",)
+
+
+def test_a_method_that_is_not_installed_is_said_so(folder, tmp_path):
+    row = folder("vifa")
+    key = {name: row[name] for name in KEY} | {"method": "of-another-package"}
+    lacking = dict.fromkeys(LACKING)
+    for part in ("cells", "predictions"):
+        (found,) = (tmp_path / part).rglob("*.parquet")
+        renamed = Path(str(found).replace("vifa", "of-another-package"))
+        renamed.parent.mkdir(parents=True, exist_ok=True)
+        found.rename(renamed)
+    Results(tmp_path).add_metrics(row | key | lacking, {})
+    (outcome,) = rescored(tmp_path, LACKING)
+    assert not outcome.added
+    assert "'of-another-package' is unknown" in outcome.reason

@@ -161,3 +161,11 @@ def test_exception_in_one_methods_task_check_affects_no_other(monkeypatch):
     found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
     assert list(found) == [("mfvi", "diabetes")]
     assert found["mfvi", "diabetes"].startswith("its check of the task raised AttributeError: 'Task' object has")
+
+
+def test_sets_without_a_chosen_split_are_not_fetched(tmp_path, monkeypatch):
+    server = Server(monkeypatch)
+    asked = request(datasets=["diabetes", "protein"], methods=["constant"], splits=[7], changes={"folds": 11})
+    found = resolve([asked], tmp_path, fetch=True)
+    assert [(cell.dataset, cell.split) for cell in found.cells] == [("diabetes", 7)]
+    assert (server.asked, found.missing) == ([], [])

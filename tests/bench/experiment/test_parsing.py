@@ -157,3 +157,10 @@ def test_unwritable_output_folder_is_refused(folder):
     with pytest.raises(InvalidRequest, match=rf"--html '{folder}': nothing can be written in /proc .*; give another"):
         parsing.check_folder("--html", Path(folder))
     parsing.check_folder("--html", Path(folder), writes=False)
+
+
+def test_one_device_is_the_first_gpu_or_the_one_that_is_named(gpus):
+    gpus(3)
+    assert [parsing.parse_device(text) for text in ("cpu", "cuda", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
+    with pytest.raises(InvalidRequest, match="names 2 devices"):
+        parsing.parse_device("cuda:0,1")

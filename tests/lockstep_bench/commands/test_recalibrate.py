@@ -1,6 +1,7 @@
 """The command that recalibrates results says what it did, and writes every score twice."""
 
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from lockstep_bench.bench.execution.run import run
@@ -26,3 +27,11 @@ def test_a_folder_without_cells_is_refused(tmp_path):
     ran = CliRunner().invoke(recalibrate.app, [str(tmp_path)])
     assert ran.exit_code == 2
     assert "has no folder" in " ".join(ran.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("device", ["nonsense", "cuda:99"])
+def test_a_device_that_is_not_here_is_refused(tmp_path, device):
+    (tmp_path / "cells").mkdir()
+    ran = CliRunner().invoke(recalibrate.app, [str(tmp_path), "--device", device])
+    assert ran.exit_code == 2
+    assert device in ran.output

@@ -1,6 +1,7 @@
 """No character ends a command, whatever the encoding of its output, and limits of the system are said in words."""
 
 import os
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents.commands import given_to
 from typer.testing import CliRunner
 
 from lockstep_bench.shared.door import Door
@@ -22,6 +24,15 @@ DOORS = (*(module for module, _ in COMMANDS.values()), *OTHERS)
 @pytest.mark.parametrize("module", DOORS)
 def test_every_command_uses_the_shared_entry_class(module):
     assert isinstance(import_module(module).app, Door)
+
+
+@pytest.mark.parametrize("module", DOORS)
+def test_examples_of_the_help_are_commands_that_parse(module):
+    app = import_module(module).app
+    for command in app.registered_commands:
+        for example in (command.epilog or "").split("\n\n")[1:]:
+            words = shlex.split(example)
+            given_to(app, words[3 if words[1] == "-m" else 2 :])  # raises what the command line would refuse
 
 
 def printed(folder: Path, encoding: str, *command: str) -> tuple[int, str]:

@@ -49,7 +49,7 @@ def problem_with(command: str) -> str:
     if module != RUN_ALL and module not in MODULES:
         return f"there is no command {module}"
     try:
-        given = _given(importlib.import_module(MODULES.get(module, "lockstep_bench.run")).app, arguments)
+        given = given_to(importlib.import_module(MODULES.get(module, "lockstep_bench.run")).app, arguments)
         if module == RUN_ALL and given:  # nothing is given to --help
             _check_request(given)
     except InvalidRequest as problem:
@@ -62,7 +62,7 @@ def problem_with(command: str) -> str:
     return ""
 
 
-def _given(app: typer.Typer, arguments: list[str]) -> dict[str, Any]:
+def given_to(app: typer.Typer, arguments: list[str]) -> dict[str, Any]:
     """Return what a command would be called with."""
     given: dict[str, Any] = {}
     command = typer.main.get_command(app)

@@ -102,8 +102,19 @@ CLAIMS: dict[str, Check] = {
     "The ensemble could be the best of one method of each family.": _verdict(
         "families", "nmll", "deep-ensemble", "could be best"
     ),
-    "Without its noise sghmc could be the best, too, by NMLL and joint NMLL.": _all(
-        *(_leading("control", metric, "sghmc", "sghmc-noiseless") for metric in ("nmll", "nmll_dyadic"))
+    "By NMLL and RMSE sghmc and its control without noise could be the best, with and without gp-gas.": _all(
+        *(
+            _leading(name, metric, "sghmc", "sghmc-noiseless")
+            for name in ("control", "control without gp-gas")
+            for metric in ("nmll", "rmse")
+        )
+    ),
+    "By the joint NMLL the control is worse than sghmc and the next, with and without gp-gas.": _all(
+        *(_verdict(name, "nmll_dyadic", "sghmc", "best") for name in ("control", "control without gp-gas")),
+        *(
+            _first(name, "nmll_dyadic", "sghmc", "sghmc-noiseless")
+            for name in ("control", "control without gp-gas")
+        ),
     ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),

@@ -96,6 +96,13 @@ def _predicted(methods: tuple[str, ...]) -> Comparison:
     return _posterior(methods, network="50", noise="predicted")._replace(suites=ALL_SUITES)
 
 
+# A control is no posterior that competes: a comparison by the factor leaves it out. 50 units, predicted noise.
+_CONTROL = Comparison(
+    suites=ALL_SUITES,
+    preset="tuned-modified@586b6265",
+    methods=("map", "deep-ensemble", "swag", "sghmc", "sghmc-noiseless"),
+)
+
 # Combinations of network and noise, in the order of the figure.
 DESIGN = {
     f"{network}-{noise}": _posterior(NINE, network=network, noise=noise)._replace(datasets=UCI)
@@ -119,8 +126,9 @@ COMPARISONS = {
     "larger": _posterior(SEVEN, network="50")._replace(suites=("uci-gp",), datasets=LARGER),
     "larger predicted": _predicted(SEVEN)._replace(suites=("uci-gp",), datasets=LARGER),
     **DESIGN,
-    "control": Comparison(
-        preset="tuned-modified@e2ad98c1", datasets=UCI, methods=("map", "deep-ensemble", "sghmc", "sghmc-noiseless")
+    "control": _CONTROL,
+    "control without gp-gas": _CONTROL._replace(
+        datasets=tuple(name for name in (*UCI, *UCI_GP, *LARGER, *RDATASETS) if name != "gp-gas")
     ),
     "noise": Comparison(factor="noise", methods=SEVEN),
     "network": Comparison(factor="network", methods=SEVEN),

@@ -111,10 +111,7 @@ CLAIMS: dict[str, Check] = {
     ),
     "By the joint NMLL the control is worse than sghmc and the next, with and without gp-gas.": _all(
         *(_verdict(name, "nmll_dyadic", "sghmc", "best") for name in ("control", "control without gp-gas")),
-        *(
-            _first(name, "nmll_dyadic", "sghmc", "sghmc-noiseless")
-            for name in ("control", "control without gp-gas")
-        ),
+        *(_first(name, "nmll_dyadic", "sghmc", "sghmc-noiseless") for name in ("control", "control without gp-gas")),
     ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),

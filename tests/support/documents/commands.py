@@ -19,6 +19,7 @@ MODULES = {
     "benchmarks.forecasts": "benchmarks.forecasts",
     "benchmarks.conformance_of_others": "benchmarks.conformance_of_others",
     "benchmarks.image_updates": "benchmarks.image_updates",
+    "benchmarks.injected_noise": "benchmarks.injected_noise",
     "benchmarks.speed": "benchmarks.speed",
     "benchmarks.overhead": "benchmarks.overhead",
     "benchmarks.stream_memory": "benchmarks.stream_memory",

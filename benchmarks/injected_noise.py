@@ -39,6 +39,7 @@ class Watched(SGHMC):
 
 def shares(row: "pd.Series", data_dir: Path | None) -> tuple[int, float, float]:
     """Return the number of training rows of a kept row's split, and the two shares, means over chains."""
+    from lockstep_bench.bench.engine.stacked_fits import StackedFits
     from lockstep_bench.bench.evaluation.assignment import Assignment
     from lockstep_bench.bench.evaluation.prediction import PredictionRows, prepared_fits
     from lockstep_bench.bench.experiment.cells import Cell
@@ -47,12 +48,14 @@ def shares(row: "pd.Series", data_dir: Path | None) -> tuple[int, float, float]:
     from lockstep_bench.shared.protocol import Protocol
 
     names = ("suite", "dataset", "method", "split", "preset")
-    cell = Cell(*(row[name] for name in names), Protocol.from_json(row["protocol"]), seed=row["seed"])
+    protocol = Protocol.from_json(row["protocol"])
+    cell = Cell(**{name: row[name] for name in names}, protocol=protocol, seed=row["seed"])
     assignment = Assignment.of(Job((cell,), (Path(),), data_dir), torch.device("cpu"))
     work = prepared_fits(assignment, PredictionRows(assignment), ProgressReporter(1, lambda _: None))
     (split,) = work.splits
     fit = split.final(json.loads(row["hparams"]))
     trained = work.trainer.train(Watched(), split, [fit], split.largest.final)
+    assert isinstance(trained, StackedFits)
     without, left = trained.posterior.mean(0).tolist()
     return len(fit.rows), without, left
 

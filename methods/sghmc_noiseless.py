@@ -6,7 +6,8 @@ An update is
 
 with the symbols of `methods.sghmc`: SGD with momentum and a step length for each weight. Burn-in, preconditioner, limit
 of the force, chains, kept networks and search ranges are those of `sghmc`. What is left of a chain's spread comes from
-its minibatches. A difference between the two is therefore due to the injected noise, and not to the number of networks.
+its minibatches. A difference between the two is therefore due to the injected noise, and to what tuning makes of its
+absence, and not to the number of networks.
 """
 
 import torch

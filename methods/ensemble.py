@@ -12,8 +12,12 @@ from lockstep_bench.methods.api import Method, Paper
 MEMBERS = 5
 
 
-def ensemble_of(method: Method) -> Method:
-    """Return the ensemble of a method, `ensemble:NAME`: a copy of the method with `MEMBERS` members.
+def ensemble_of(method: Method, members: int = MEMBERS) -> Method:
+    """Return the ensemble of a method, `ensemble:NAME`: a copy of the method with several members.
+
+    Args:
+        method: a method with a single member.
+        members: number of members.
 
     Raises:
         ValueError: the method is an ensemble itself, or its members would all be equal.
@@ -24,9 +28,9 @@ def ensemble_of(method: Method) -> Method:
         raise ValueError(f"{method.name!r} is an ensemble of {method.members} itself; name a method with one member")
     ensemble = copy(method)
     ensemble.name = f"ensemble:{method.name}"
-    ensemble.title = f"Ensemble of {MEMBERS} x {method.title}"
+    ensemble.title = f"Ensemble of {members} x {method.title}"
     ensemble.paper = Paper(
         "Lakshminarayanan et al. 2017", "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles"
     )
-    ensemble.members = MEMBERS
+    ensemble.members = members
     return ensemble

@@ -50,18 +50,22 @@ def card(name: str) -> Card:
 
     Never raises, so that a broken third-party package does not prevent the display of other methods.
     """
-    if name.startswith(registry.ENSEMBLE):
-        inner = card(name.removeprefix(registry.ENSEMBLE))
-        return inner._replace(
-            name=name, title=f"Ensemble of {inner.title}", variant="Pools five independently trained members."
-        )
     try:
+        if name.startswith(registry.ENSEMBLE):
+            return _card_of_ensemble(name)
         read = _read(registered(name))
         if said := options.in_words(name):
             return read._replace(name=name, title=f"{read.title}, {said}", variant=f"With {said}. {read.variant}")
         return read
     except Exception:  # the source of a third-party package may raise anything when it is read
         return Card(name, name)
+
+
+def _card_of_ensemble(name: str) -> Card:
+    member, size = options.apart(name.removeprefix(registry.ENSEMBLE))
+    inner = card(member)
+    variant = f"Pools {size.get(options.MEMBERS, 'five')} independently trained members."
+    return inner._replace(name=name, title=f"Ensemble of {inner.title}", variant=variant)
 
 
 def _read(name: str) -> Card:

@@ -1,7 +1,7 @@
 """Options of a method in its name: "mfvi(tempering=0.1)" is `mfvi` with another argument of its constructor.
 
-The options of a method are the constructor arguments whose values are numbers, strings or booleans. This module imports
-neither torch nor a method.
+The options of a method are the constructor arguments whose values are numbers, strings or booleans, and of an ensemble
+also `members`, its number of networks. This module imports neither torch nor a method.
 """
 
 import inspect
@@ -16,6 +16,7 @@ from lockstep_bench.shared.method_names import registered
 
 WRITTEN = re.compile(r"(?P<method>[^()]+)\((?P<options>[^()]*)\)")
 Value = bool | int | float | str | None
+MEMBERS = "members"  # the option of ensembles
 READABLE = (NoneType, bool, int, float, str)  # in the order in which a text is tried
 
 
@@ -49,32 +50,42 @@ def with_options(name: str, texts: Mapping[str, str]) -> str:
     return f"{registered(name)}({','.join('='.join(pair) for pair in every)})" if every else name
 
 
-def values_of(name: str, constructor: Callable[..., Any], settled: Container[str] = ()) -> dict[str, Value]:
+def values_of(
+    name: str, constructor: Callable[..., Any], settled: Container[str] = (), *, pooled: bool = False
+) -> dict[str, Value]:
     """Return the options in a method's name, with values of the types in its constructor's signature.
 
     Args:
         name: the method's name.
         constructor: the method's constructor.
         settled: arguments that the registry entry fixes; options in the name cannot change them.
+        pooled: whether the method is an ensemble, and so has the option `members`.
 
     Raises:
-        InvalidOption: the constructor has no such option, or the value is of another type.
+        InvalidOption: the method has no such option, or the value is of another type.
     """
     texts = texts_of(name)
-    every = _options(constructor) if texts else {}
+    every = _options(constructor) | ({MEMBERS: (int,)} if pooled else {}) if texts else {}
     allowed = {option: kinds for option, kinds in every.items() if option not in settled}
     values = {}
     for option, text in texts.items():
         if option not in allowed:
             has = ", ".join(f"{known} ({_in_words(kinds)})" for known, kinds in allowed.items()) or "none"
             raise InvalidOption(f"{registered(name)} has no option {option!r}; its options are: {has}")
-        try:
-            values[option] = _read(text, allowed[option])
-        except ValueError:
-            raise InvalidOption(
-                f"{option} of {registered(name)} is {text!r}; it must be {_in_words(allowed[option])}"
-            ) from None
+        values[option] = _value(name, option, text, allowed[option])
     return values
+
+
+def apart(name: str) -> tuple[str, dict[str, int]]:
+    """Return the name of an ensemble's method without the option `members`, and this option, if the name has it.
+
+    Raises:
+        InvalidOption: the name cannot be read, or the number of members is not an integer of at least 1.
+    """
+    texts = texts_of(name)
+    members = texts.pop(MEMBERS, None)
+    inner = with_options(registered(name), texts)
+    return inner, {} if members is None else {MEMBERS: _value(name, MEMBERS, members, (int,))}
 
 
 def in_words(name: str) -> str:
@@ -111,13 +122,13 @@ def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]
     return {**(_parameters(base) if base else {}), **parameters}
 
 
-def _read(text: str, kinds: tuple[type, ...]) -> Value:
+def _value(name: str, option: str, text: str, kinds: tuple[type, ...]) -> Any:
     for kind in (kind for kind in READABLE if kind in kinds):
         try:
             return _READERS[kind](text)
         except (ValueError, KeyError):
             continue
-    raise ValueError(text)
+    raise InvalidOption(f"{option} of {registered(name)} is {text!r}; it must be {_in_words(kinds)}")
 
 
 def _count(text: str) -> int:

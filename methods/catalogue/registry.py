@@ -6,8 +6,8 @@ A package adds a method by an entry point of the group `lockstep_bench.methods`:
     my-method = "my_package.my_method:MyMethod"
 
 Every method NAME with a single member also has an ensemble `ensemble:NAME`, which pools five of them. `names` does not
-list ensembles. A name may end with options of the method's constructor, as `mfvi(tempering=0.1)` does
-(`methods.catalogue.options`).
+list ensembles. A name may end with options of the method's constructor, as `mfvi(tempering=0.1)` does, and those of
+ensembles with their size, as in `deep-ensemble(members=20)` (`methods.catalogue.options`).
 """
 
 import ast
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep_bench.methods.catalogue import options
-from lockstep_bench.methods.catalogue.options import InvalidOption
+from lockstep_bench.methods.catalogue.options import MEMBERS, InvalidOption
 from lockstep_bench.methods.catalogue.rows import families, rows
 from lockstep_bench.shared.called import as_called
 from lockstep_bench.shared.method_names import registered
@@ -123,11 +123,12 @@ def get(name: str) -> "Method":
     entry = target(registered(name))
     _require_a_name_of_its_own(entry.name)
     row = rows().get(entry.name)
-    settled = row.options if row else {}
+    settled, pooled = (row.options, MEMBERS in row.facts) if row else ({}, False)
     try:
         constructor = entry.load()
-        values = options.values_of(name, constructor, settled)
-        method = constructor(**settled, **values)
+        values = options.values_of(name, constructor, settled, pooled=pooled)
+        size = {MEMBERS: values[MEMBERS]} if pooled and MEMBERS in values else {}
+        method = constructor(**settled, **{option: value for option, value in values.items() if option not in size})
     except InvalidOption as error:
         raise BrokenMethod(str(error)) from error
     except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
@@ -137,7 +138,7 @@ def get(name: str) -> "Method":
     from lockstep_bench.methods.base import Method
 
     if row:
-        vars(method).update(row.attributes())
+        vars(method).update(row.attributes() | size)
     if not isinstance(method, Method):
         kind = type(method).__name__
         raise BrokenMethod(
@@ -195,12 +196,16 @@ def _ensemble(name: str) -> "Method":
     inner = name.removeprefix(ENSEMBLE)
     if registered(inner) not in _targets() and not inner.startswith(ENSEMBLE):
         raise UnknownMethod(name)
-    method = get(inner)
 
     from lockstep_bench.methods.ensemble import ensemble_of
 
     try:
-        return ensemble_of(method)
+        member, size = options.apart(inner)
+        ensemble = ensemble_of(get(member), **size)
+        ensemble.name = options.canonical(ensemble.name, {**ensemble.options, **size})
+        return ensemble
+    except InvalidOption as error:
+        raise BrokenMethod(str(error)) from error
     except ValueError as error:
         raise BrokenMethod(f"method {name!r} does not exist: {error}") from error
 

@@ -106,6 +106,13 @@ def test_members_of_a_deep_ensemble_have_different_weights():
     assert pooled.mean.std(0).min() > 0
 
 
+@pytest.mark.parametrize("larger", ["deep-ensemble(members=7)", "ensemble:map(members=7)"])
+def test_larger_ensemble_has_the_members_of_the_smaller(larger):
+    five, seven = (stack_of(methods.get(name), 3).posterior for name in ("deep-ensemble", larger))
+    assert len(seven) == 7
+    torch.testing.assert_close(seven[:5], five, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("name", ["ensemble:deep-ensemble", "ensemble:ensemble:map"])
 def test_an_ensemble_of_ensembles_is_refused(name):
     with pytest.raises(methods.BrokenMethod, match="is an ensemble of 5 itself; name a method with one member"):

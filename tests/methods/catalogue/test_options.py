@@ -22,6 +22,30 @@ def test_ensemble_takes_options_of_its_members():
 
 
 @pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("deep-ensemble(members=20)", 20),
+        ("deep-ensemble(max_norm=1,members=2)", 2),
+        ("multiswag(members=3)", 3),
+        ("ensemble:mfvi(members=7,tempering=0.1)", 7),
+        ("ensemble:map(members=7)", 7),
+        ("deep-ensemble", 5),
+        ("ensemble:map", 5),
+    ],
+)
+def test_size_of_an_ensemble_is_an_option(name, size):
+    ensemble = methods.get(name)
+    assert (ensemble.name, ensemble.members) == (name, size)
+    assert methods.get("deep-ensemble").members == methods.get("ensemble:mfvi").members == 5
+
+
+def test_card_of_an_ensemble_says_its_size():
+    assert methods.card("ensemble:mfvi").variant == "Pools five independently trained members."
+    assert methods.card("ensemble:mfvi(members=7)").variant == "Pools 7 independently trained members."
+    assert methods.card("deep-ensemble(members=7)").variant.startswith("With members = 7.")
+
+
+@pytest.mark.parametrize(
     ("name", "canonical"),
     [
         ("mfvi( tempering = 1e-1 )", "mfvi(tempering=0.1)"),
@@ -41,6 +65,11 @@ def test_method_names_with_options_have_one_canonical_form(name, canonical):
         ("vifa-k1(latent_dim=2)", "vifa-k1 has no option 'latent_dim'; its options are: two_stages (true or false)"),
         ("vifa(optimizer=Adam)", "optimizer is 'Adam'; it must be one of adam, sgd"),
         ("directuq-mean(prior=fixed)", "directuq-mean has no option 'prior'"),
+        ("map(members=2)", "map has no option 'members'"),
+        ("deep-ensemble(members=0)", "members of deep-ensemble is '0'; it must be an integer of at least 1"),
+        ("ensemble:map(members=half)", "members of map is 'half'; it must be an integer of at least 1"),
+        ("ensemble:map(size=2)", "map has no option 'size'"),
+        ("ensemble:deep-ensemble(members=2)", "is an ensemble of 5 itself"),
         ("mfvi(max_sd=x)", "max_sd of mfvi is 'x'; it must be a number or none"),
         ("mfvi(max_sd=inf)", "must be a number or none"),
         ("vifa(latent_dim=0)", "must be an integer of at least 1"),

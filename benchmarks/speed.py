@@ -299,12 +299,12 @@ def _measure(
 
 def _headline() -> list[str]:
     """Return the names of one method of each idea that is trained."""
-    return [name for name in methods.headline() if name not in methods.UNRANKED]
+    return [name for name in methods.headline() if methods.is_ranked(name)]
 
 
 def _stackable() -> list[str]:
     """Return the names of all trained methods that can be stacked."""
-    return [name for name in methods.names() if name not in methods.UNRANKED and methods.get(name).stackable]
+    return [name for name in methods.names() if methods.is_ranked(name) and methods.get(name).stackable]
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from lockstep_bench.methods.catalogue.registry import (
     describe,
     get,
     headline,
+    is_ranked,
     names,
     problem_with,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "describe",
     "get",
     "headline",
+    "is_ranked",
     "names",
     "problem_with",
 ]

@@ -106,7 +106,7 @@ def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[MetricSummary]
         if shown:
             typical = [(row.method, row.dataset, row.median if row.by_median else row.mean) for row in shown]
             by_method = pd.DataFrame(typical).pivot_table(index=0, columns=1, values=2, dropna=False)
-            ranked = by_method.drop(index=list(methods.UNRANKED), errors="ignore")
+            ranked = by_method[[methods.is_ranked(str(name)) for name in by_method.index]]
             ranks = ranked.rank(na_option="bottom").mean(axis=1).reindex(by_method.index).sort_values(kind="stable")
             several = ranked.dropna(axis=1, how="all") if len(ranked) > 1 else ranked.iloc[:, :0]
             best = {str(dataset): str(method) for dataset, method in several.idxmin().items()}
@@ -166,7 +166,7 @@ def _figure(row: Any, outcome: MetricSummary, signs: Mapping[str, str]) -> str:
 
 def _lowest(outcome: MetricSummary) -> str:
     """Return what the mark of the lowest number says: baselines are not marked, even where they are lower."""
-    return "the lowest, baselines apart" if outcome.ranks.keys() & set(methods.UNRANKED) else "the lowest"
+    return "the lowest, baselines apart" if not all(map(methods.is_ranked, outcome.ranks)) else "the lowest"
 
 
 def _without_baseline(wanted: Sequence[Cell]) -> list[str]:

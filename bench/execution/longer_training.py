@@ -17,7 +17,7 @@ from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 from lockstep_bench.shared.given_hparams import GivenHParam, GivenHParams
 from lockstep_bench.shared.protocol import Protocol
 
@@ -131,7 +131,7 @@ def _group(cell: Cell) -> Group:
 
 def _trainable(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells with an NMLL whose method trains for a number of epochs, in the order of their splits."""
-    trained = [cell for cell in cells if "nmll" in SUITES[cell.suite].headline and cell.method not in UNRANKED]
+    trained = [cell for cell in cells if "nmll" in SUITES[cell.suite].headline and is_ranked(cell.method)]
     return sorted(trained, key=lambda cell: (cell.split, cell.seed))
 
 

@@ -7,7 +7,7 @@ from lockstep_bench.leaderboards.stats import Paired, Ranked, Ranking, Wins, win
 from lockstep_bench.leaderboards.stats.ranking import rank_runs
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 
 class Standing(NamedTuple):
@@ -86,7 +86,7 @@ def standings_of(runs: Runs, metric: str, rankings: Mapping[str, Ranking]) -> St
         metric: name of the metric.
         rankings: ranking of all methods by this metric, for each data set.
     """
-    table = runs.chosen(methods=[name for name in runs.names[2] if name not in UNRANKED]).table(metric)
+    table = runs.chosen(methods=[name for name in runs.names[2] if is_ranked(name)]).table(metric)
     wins = win_rates(table)
     families = rank_runs(runs, metric)
     represented = {row.family: row.method for row in families.rows}

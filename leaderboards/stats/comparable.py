@@ -17,7 +17,7 @@ from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.schemes import SPLIT, flagged_in_words, splits_of
 from lockstep_bench.leaderboards.stats.suites import origin
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 REFERENCE = "map"
 
@@ -93,7 +93,7 @@ def request(
     if datasets:
         runs = runs.chosen(datasets=datasets)
     notes = [flagged_in_words(runs.frame(SPLIT))] if runs.flagged.any() else []
-    ranked = list(methods) or [name for name in runs.table(metric).methods if name not in UNRANKED]
+    ranked = list(methods) or [name for name in runs.table(metric).methods if is_ranked(name)]
     if families and not methods:
         chosen = runs.representatives(ranked, reference)
         if len(chosen) < len(ranked):

@@ -28,7 +28,7 @@ from lockstep_bench.leaderboards.stats.suites import JOINED
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio
 from lockstep_bench.leaderboards.wording.commands import original_preset
 from lockstep_bench.leaderboards.wording.formats import counted, listed
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 from lockstep_bench.shared.protocol import FROM_BUDGET
 
 FACTORS = ("posterior", "network", "noise")
@@ -168,7 +168,8 @@ def crossed(cells: pd.DataFrame, design: Design, metric: str) -> Crossed:
     those without the hyper-parameter `noise_precision` in their results under constant noise.
     """
     of_design = (cells["suite"] == design.suite) & cells["preset"].isin(list(design.labels.values()))
-    rows = cells[of_design & ~cells["method"].isin(UNRANKED)]
+    ranked = cells["method"].isin([name for name in cells["method"].unique() if is_ranked(name)])
+    rows = cells[of_design & ranked]
     constant = [label for (_, noise), label in design.labels.items() if noise == "constant"]
     finished = rows[rows["preset"].isin(constant) & (rows["status"] == "ok") & (rows["task"] == "regression")]
     with_noise = finished["hparams"].str.contains('"noise_precision"', na=False)

@@ -18,7 +18,7 @@ from lockstep_bench.leaderboards.stats.comparable import REFERENCE, comparable, 
 from lockstep_bench.leaderboards.stats.ranking import Ranked, losses_over_datasets, over_datasets
 from lockstep_bench.leaderboards.stats.runs import Runs
 from lockstep_bench.leaderboards.stats.verdicts import rank_sets, verdicts
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 NAME = re.compile(r"(.+)-n(\d+)")
 
@@ -91,7 +91,7 @@ def learning_curves(
         chosen = chosen[chosen["method"].isin([*methods, reference])]
     sizes, sets, notes = _common(chosen)
     everywhere = _everywhere(chosen, sizes, sets)
-    names = [method for method in sorted(everywhere) if (method in methods if methods else method not in UNRANKED)]
+    names = [method for method in sorted(everywhere) if (method in methods if methods else is_ranked(method))]
     if left := sorted({*chosen["method"]} - everywhere):
         notes.append(f"Left out, because they were not run on every set at every size: {', '.join(left)}.")
     runs, rankings, boards_at = Runs.of(chosen, suite, preset), {}, {}

@@ -20,7 +20,7 @@ from lockstep_bench.leaderboards.stats.runs import paired
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.suites import origin
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 FEWEST_METHODS = 4
 MOST_LISTED = 6
@@ -76,7 +76,7 @@ def rank_correlation(
         suite: name of the suite.
         preset: name or label of the preset.
         metrics: two metrics that have a direction in which they are better.
-        methods: methods to use; None for all but `methods.UNRANKED`.
+        methods: methods to use; None for all that `methods.is_ranked` says.
 
     Raises:
         ValueError: a metric has no direction in which it is better.
@@ -84,8 +84,7 @@ def rank_correlation(
     chosen = cells if methods is None else cells[cells["method"].isin(list(methods))]
     unresolved = _unresolved(chosen, suite, preset) if set(metrics) & set(DISTANCES) else []
     chosen = chosen[~chosen["dataset"].isin(unresolved)]
-    left_out = UNRANKED if methods is None else ()
-    first, second = (_means(paired(chosen, suite, preset, name), left_out) for name in metrics)
+    first, second = (_means(paired(chosen, suite, preset, name), methods is not None) for name in metrics)
     nothing = pd.Series(dtype=float)
     losses = {
         name: pd.concat([first.get(name, nothing), second.get(name, nothing)], axis=1, join="inner")
@@ -177,9 +176,9 @@ def _unresolved(cells: pd.DataFrame, suite: str, preset: str) -> list[str]:
     return sorted({name for name, reference in facts if as_object(reference).get("samplers") == "unresolved"})
 
 
-def _means(table: Paired, left_out: Collection[str]) -> dict[str, pd.Series]:
-    """Return the typical losses of the other methods on each data set; low is good."""
-    ranked = [one for one in table.methods if one not in left_out]
+def _means(table: Paired, named: bool) -> dict[str, pd.Series]:
+    """Return the typical losses on each data set, if methods are not `named` of those that are ranked; low is good."""
+    ranked = [one for one in table.methods if named or is_ranked(one)]
     losses = loss(table.observed[ranked].to_numpy(float), table.goal)
     failed = np.isnan(losses) & table.tried[ranked].to_numpy(bool)
     names = table.observed.index.get_level_values("dataset").to_numpy()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lockstep_bench.leaderboards.stats.schemes import splits_of
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 METRIC = "nmll"
 
@@ -81,7 +81,8 @@ def repairs(cells: pd.DataFrame) -> list[Repair]:
 
 def _scores(rows: pd.DataFrame) -> pd.DataFrame:
     """Return scores by split and method, means over seeds; NaN where a cell did not finish."""
-    kept = rows.loc[~rows["method"].isin(UNRANKED), ["split", "method", "status", METRIC]].astype({"method": "str"})
+    ranked = rows["method"].isin([name for name in rows["method"].unique() if is_ranked(name)])
+    kept = rows.loc[ranked, ["split", "method", "status", METRIC]].astype({"method": "str"})
     scores = kept.assign(score=kept[METRIC].where(kept["status"] == "ok"))
     return scores.pivot_table("score", "split", "method", aggfunc="mean", dropna=False)
 

@@ -105,6 +105,11 @@ def target(name: str) -> EntryPoint:
     return _targets()[name][0]
 
 
+def is_ranked(name: str) -> bool:
+    """Return whether a method, with whatever options its name has, gets a rank; the others are lines of the tables."""
+    return registered(name) not in UNRANKED
+
+
 def headline() -> tuple[str, ...]:
     """Return one method per family, for a first comparison."""
     return HEADLINE

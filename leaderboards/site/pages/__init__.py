@@ -44,7 +44,7 @@ from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
 from lockstep_bench.leaderboards.stats.remembered import remembering
 from lockstep_bench.leaderboards.tables import ranking_numbers as printed
 from lockstep_bench.leaderboards.wording.formats import counted, prose, unbroken_options, visible, without_backticks
-from lockstep_bench.methods import BASELINE, UNRANKED
+from lockstep_bench.methods import BASELINE, is_ranked
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 COMPILED = Compiled()
@@ -267,7 +267,7 @@ def _environment(site: Site, shared: dict[str, object]) -> Environment:
         "card": site.card,
         "changes": site.changes,
         "BASELINE": BASELINE,
-        "UNRANKED": UNRANKED,
+        "is_ranked": is_ranked,
         "NO_BETTER": NO_BETTER,
     }
     return environment

@@ -18,7 +18,7 @@ from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.answers import ANSWERED, measured
 from lockstep_bench.leaderboards.stats.units import unit_of_difference
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 MOST_METHODS = 5
 DIGITS = 7  # of a value
@@ -35,9 +35,9 @@ def rivals(site: Site, method: str) -> list[str]:
     if not chosen or not name:
         return []
     standings = site.standings(*chosen, name)
-    if method in UNRANKED or method not in standings.by_method:
+    if not is_ranked(method) or method not in standings.by_method:
         return []
-    return [row.method for row in standings.families.rows if row.method not in (method, *UNRANKED)]
+    return [row.method for row in standings.families.rows if row.method != method and is_ranked(row.method)]
 
 
 def context(site: Site) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _values(site: Site, suite: str, preset: str) -> Iterator[tuple[str, dict[str
             everywhere = table.tried.to_numpy()[of_dataset].all(axis=0)
             columns = _rounded(table.observed.to_numpy()[of_dataset][:, everywhere].T)
             for method, numbers in zip(methods[everywhere], columns, strict=True):
-                if method not in UNRANKED:
+                if is_ranked(str(method)):
                     by_method.setdefault(str(method), {})[str(dataset)] = numbers
         shown = metric(name)
         words = {"title": shown.title, "phrase": shown.phrase}

@@ -15,7 +15,7 @@ from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, BoardRow
 from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 
 class Grid(NamedTuple):
@@ -46,7 +46,7 @@ class Grid(NamedTuple):
     @property
     def compared(self) -> list[str]:
         """Methods of the first table: those with standings, then references without a rank; all if none has any."""
-        references = [name for name in self.methods if name in UNRANKED and name not in self.standings.by_method]
+        references = [name for name in self.methods if not is_ranked(name) and name not in self.standings.by_method]
         return [*self.standings.by_method, *references] if self.standings.by_method else self.methods
 
     @property

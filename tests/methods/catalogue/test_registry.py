@@ -42,6 +42,12 @@ def test_built_in_methods_load_and_describe_themselves():
         assert methods.describe(name)
 
 
+@pytest.mark.parametrize("name", ["gp", "gp(n_inducing=10)", "constant", "sghmc-noiseless(chains=1,draws=1)"])
+def test_lines_without_a_rank_have_none_with_options_either(name):
+    assert not methods.is_ranked(name)
+    assert methods.is_ranked(f"my-{name}")
+
+
 def test_headline_methods_have_different_papers():
     assert set(methods.headline()) <= set(methods.names())
     assert len({methods.get(name).paper for name in methods.headline()}) == len(methods.headline())

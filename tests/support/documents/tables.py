@@ -21,7 +21,7 @@ from documents.references import Numbers
 from lockstep_bench.leaderboards.stats import ranking
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
 from lockstep_bench.leaderboards.stats.dependence import ratios
-from lockstep_bench.methods import UNRANKED
+from lockstep_bench.methods import is_ranked
 
 NUMBER = r"[-−+]?[\d.,]+"
 
@@ -103,7 +103,7 @@ def _summary(
     rows = kept()
     board = of_preset(rows[(rows["suite"] == suite) & rows["dataset"].isin(datasets)], preset)
     reference = {"reference": against[1]} if against else {}
-    competing = [name for name in methods if name not in UNRANKED]
+    competing = [name for name in methods if is_ranked(name)]
     places = pd.DataFrame(ranking.rank(board, suite, preset, metric, methods=competing, **reference).rows)
     places = places.set_index("method")
     if against:

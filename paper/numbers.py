@@ -15,7 +15,7 @@ from lockstep_bench.leaderboards.replications.claims import (
 )
 from lockstep_bench.leaderboards.stats.rank_correlation import RankCorrelation
 from lockstep_bench.leaderboards.tables import ranking_numbers
-from paper.comparisons import FARTHEST, LINEAR, NETWORKS, OTHER_MODELS, SAMPLERS, Posteriors
+from paper.comparisons import FARTHEST, LINEAR, NETWORKS, OTHER_MODELS, SAMPLERS, TWENTY, Posteriors
 from paper.evidence import Evidence
 from paper.latex import effect, text
 from paper.quoted import QUOTES
@@ -144,6 +144,11 @@ COMPUTED: dict[str, Number] = {
     "ControlJoint": _difference("control without gp-gas", "sghmc-noiseless", "nmll_dyadic"),
     "ControlSghmcNmll": _difference("control without gp-gas", "sghmc"),
     "ControlSghmcJoint": _difference("control without gp-gas", "sghmc", "nmll_dyadic"),
+    "PartSets": _datasets("parts"),
+    "LastNmll": _difference("parts", "sghmc-noiseless(chains=1,draws=1)"),
+    "OneChainNmll": _difference("parts", "sghmc-noiseless(chains=1)"),
+    "TwentyNmll": _difference("parts", TWENTY),
+    "TwentyJoint": _difference("parts", TWENTY, "nmll_dyadic"),
     "NoisePredicted": _difference("noise", "predicted"),
     "NetworkSixteen": _difference("network", "16-16"),
     "SecondsSets": _datasets("one second"),

@@ -63,9 +63,9 @@ def card(name: str) -> Card:
 
 def _card_of_ensemble(name: str) -> Card:
     member, size = options.apart(name.removeprefix(registry.ENSEMBLE))
-    inner = card(member)
-    variant = f"Pools {size.get(options.MEMBERS, 'five')} independently trained members."
-    return inner._replace(name=name, title=f"Ensemble of {inner.title}", variant=variant)
+    inner, number = card(member), str(size.get(options.MEMBERS, "five"))
+    title = f"Ensemble of {f'{number} x ' if size else ''}{inner.title}"
+    return inner._replace(name=name, title=title, variant=f"Pools {number} independently trained members.")
 
 
 def _read(name: str) -> Card:

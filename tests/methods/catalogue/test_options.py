@@ -41,7 +41,9 @@ def test_size_of_an_ensemble_is_an_option(name, size):
 
 def test_card_of_an_ensemble_says_its_size():
     assert methods.card("ensemble:mfvi").variant == "Pools five independently trained members."
-    assert methods.card("ensemble:mfvi(members=7)").variant == "Pools 7 independently trained members."
+    seven = methods.card("ensemble:mfvi(members=7)")
+    assert seven.title == f"Ensemble of 7 x {methods.card('mfvi').title}"
+    assert seven.variant == "Pools 7 independently trained members."
     assert methods.card("deep-ensemble(members=7)").variant.startswith("With members = 7.")
 
 

@@ -104,9 +104,9 @@ _CONTROL = Comparison(
     methods=("map", "deep-ensemble", "swag", "sghmc", "sghmc-noiseless"),
 )
 
-# An ensemble of twenty makes about as many updates as four chains of `sghmc`.
+# An ensemble of twenty makes half as many to as many updates as four chains of `sghmc`.
 TWENTY = "deep-ensemble(members=20)"
-# What `sghmc` has that a single network has not, part by part: what the last table of the paper calls them.
+# Parts of `sghmc`, and ensembles: what the table `parts` calls them.
 PARTS = {
     "map": "single network, Adam",
     "sghmc-noiseless(chains=1,draws=1)": "last network of one chain without noise",

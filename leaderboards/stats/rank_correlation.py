@@ -76,7 +76,7 @@ def rank_correlation(
         suite: name of the suite.
         preset: name or label of the preset.
         metrics: two metrics that have a direction in which they are better.
-        methods: methods to use; None for all that `methods.is_ranked` says.
+        methods: methods to use; None for all that have a rank (`methods.is_ranked`).
 
     Raises:
         ValueError: a metric has no direction in which it is better.
@@ -177,7 +177,7 @@ def _unresolved(cells: pd.DataFrame, suite: str, preset: str) -> list[str]:
 
 
 def _means(table: Paired, named: bool) -> dict[str, pd.Series]:
-    """Return the typical losses on each data set, if methods are not `named` of those that are ranked; low is good."""
+    """Return the typical losses on each data set, low is good; of ranked methods only, unless methods are `named`."""
     ranked = [one for one in table.methods if named or is_ranked(one)]
     losses = loss(table.observed[ranked].to_numpy(float), table.goal)
     failed = np.isnan(losses) & table.tried[ranked].to_numpy(bool)

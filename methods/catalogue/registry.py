@@ -123,12 +123,16 @@ def get(name: str) -> "Method":
         BrokenMethod: if the method cannot be imported, is not a `Method` of this name, shares its name with another
             method, or has no ensemble.
     """
-    if name.startswith(ENSEMBLE):
-        return _ensemble(name)
+    return _ensemble(name) if name.startswith(ENSEMBLE) else _single(name)
+
+
+def _single(name: str, *, pooled: bool = False) -> "Method":
+    """Return the method called `name`; as `pooled`, for an ensemble of it, whose option `members` errors then list."""
     entry = target(registered(name))
     _require_a_name_of_its_own(entry.name)
     row = rows().get(entry.name)
-    settled, pooled = (row.options, MEMBERS in row.facts) if row else ({}, False)
+    settled = row.options if row else {}
+    pooled = pooled or (row is not None and MEMBERS in row.facts)
     try:
         constructor = entry.load()
         values = options.values_of(name, constructor, settled, pooled=pooled)
@@ -206,7 +210,8 @@ def _ensemble(name: str) -> "Method":
 
     try:
         member, size = options.apart(inner)
-        ensemble = ensemble_of(get(member), **size)
+        single = _ensemble(member) if member.startswith(ENSEMBLE) else _single(member, pooled=True)
+        ensemble = ensemble_of(single, **size)
         ensemble.name = options.canonical(ensemble.name, {**ensemble.options, **size})
         return ensemble
     except InvalidOption as error:

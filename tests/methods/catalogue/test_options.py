@@ -70,7 +70,7 @@ def test_method_names_with_options_have_one_canonical_form(name, canonical):
         ("map(members=2)", "map has no option 'members'"),
         ("deep-ensemble(members=0)", "members of deep-ensemble is '0'; it must be an integer of at least 1"),
         ("ensemble:map(members=half)", "members of map is 'half'; it must be an integer of at least 1"),
-        ("ensemble:map(size=2)", "map has no option 'size'"),
+        ("ensemble:map(size=2)", "map has no option 'size'; its options are: max_norm (a number), members (an"),
         ("ensemble:deep-ensemble(members=2)", "is an ensemble of 5 itself"),
         ("mfvi(max_sd=x)", "max_sd of mfvi is 'x'; it must be a number or none"),
         ("mfvi(max_sd=inf)", "must be a number or none"),

@@ -18,6 +18,7 @@ from lockstep_bench.leaderboards.cli.options import (
     stop,
     stopping_on,
 )
+from lockstep_bench.shared.rows.atomic import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,9 +81,7 @@ def export(
 
 def _write(content: bytes, to: Path) -> None:
     try:
-        temporary = to.with_name(f".{to.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(content)
-        os.replace(temporary, to)
+        write_atomically(content, to)
     except OSError as error:
         stop(f"the table cannot be written to '{to}': {error.strerror or error}; choose another file with --to")
 

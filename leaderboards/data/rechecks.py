@@ -14,6 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lockstep_bench.shared.rows.atomic import write_atomically
+
 FILE = "rechecks.json"
 EQUAL, WITHIN, DIFFERENT, NOT_RUN = "equal", "within noise", "different", "not run"
 OUTCOMES = {
@@ -103,9 +105,7 @@ def read_rechecks(folder: Path) -> list[Recheck]:
 def write_rechecks(rechecks: Sequence[Recheck], folder: Path) -> None:
     """Write the list of rechecks into a results folder, replacing the list that is there."""
     entries = [recheck._asdict() | {"cells": [cell._asdict() for cell in recheck.cells]} for recheck in rechecks]
-    temporary = folder / f".{FILE}.{os.getpid()}.tmp"
-    temporary.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
-    os.replace(temporary, folder / FILE)
+    write_atomically(json.dumps(entries, indent=1).encode() + b"\n", folder / FILE)
 
 
 def can_be_drawn(rows: pd.DataFrame) -> pd.Series:

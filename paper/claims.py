@@ -9,6 +9,7 @@ from paper.evidence import Evidence
 Check = Callable[[Evidence], bool]
 FOUR_SCORES = ("nmll", "nmll_dyadic", "rmse", "crps")
 GAP_SCORES = ("nmll", "rmse", "crps")
+ELSEWHERE = ("gaps predicted", "tails predicted")
 
 
 def _verdict(name: str, metric: str, method: str, *verdicts: str) -> Check:
@@ -124,7 +125,14 @@ CLAIMS: dict[str, Check] = {
         *(_verdict("twenty", metric, "sghmc", "best") for metric in ("nmll", "nmll_dyadic")),
         *(_first("twenty", metric, "sghmc", TWENTY) for metric in ("nmll", "nmll_dyadic")),
     ),
-    "In gaps and tails nothing is distinguished.": _all_undecided,
+    "In gaps and tails nothing is distinguished with constant noise.": _all_undecided,
+    "With predicted noise map is not worse than another method by NMLL, in gaps or tails.": _all(
+        *(_verdict(name, "nmll", "map", "undecided", *AHEAD) for name in ELSEWHERE)
+    ),
+    "With predicted noise sghmc could be the best by joint NMLL in gaps and tails, and the ensemble is worse.": _all(
+        *(_verdict(name, "nmll_dyadic", "sghmc", *AHEAD) for name in ELSEWHERE),
+        *(_verdict(name, "nmll_dyadic", "deep-ensemble", "worse") for name in ELSEWHERE),
+    ),
     "Without naval sghmc is still the best.": _verdict("without naval", "nmll", "sghmc", "best"),
     "Methods whose functions are nearer to the true posterior score better, also without the farthest.": _all(
         *(

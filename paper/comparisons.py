@@ -104,6 +104,13 @@ _CONTROL = Comparison(
     methods=("map", "deep-ensemble", "swag", "sghmc", "sghmc-noiseless"),
 )
 
+# Gaps of the data, or tails, with predicted noise: the thirteen methods but `vifa`.
+_ELSEWHERE = Comparison(
+    suites=("uci-gap",),
+    preset="tuned-blocks-modified",
+    methods=tuple(name for name in THIRTEEN if name != "vifa"),
+)
+
 # An ensemble of twenty makes half as many to as many updates as four chains of `sghmc`.
 TWENTY = "deep-ensemble(members=20)"
 # Parts of `sghmc`, and ensembles: what the table `parts` calls them.
@@ -153,6 +160,8 @@ COMPARISONS = {
     "families": Comparison(),
     "gaps": Comparison(suites=("uci-gap",), preset="tuned-blocks"),
     "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),
+    "gaps predicted": _ELSEWHERE,
+    "tails predicted": _ELSEWHERE._replace(suites=("uci-tail",)),
     "one second": Comparison(preset="tuned-modified-1s"),
     "ten seconds": Comparison(preset="tuned-modified-10s"),
     "functions": Comparison(suites=("function-posterior",), methods=OF_FUNCTIONS),

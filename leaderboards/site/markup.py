@@ -66,7 +66,7 @@ def nothing(reason: str = "") -> Markup:
 
 
 def cell(
-    cell: BoardCell, method: str, name: str, link: str, below: str = "", *, hint: bool = True, plain: bool = False
+    cell: BoardCell, method: str, name: str, link: str, below: str = "", *, hint: str = "", plain: bool = False
 ) -> Markup:
     """Return the HTML table cell of a measured number.
 
@@ -76,7 +76,7 @@ def cell(
         name: name of the metric.
         link: address of the details behind the number.
         below: HTML of a second line in the cell; "" for none.
-        hint: whether the cell gets its tooltip.
+        hint: text of the tooltip; "" for none.
         plain: True to leave out the link, the tooltip and the hidden words, which take most bytes of a large table.
     """
     kind = cell.verdict.replace(" ", "-")
@@ -84,8 +84,8 @@ def cell(
         stderr = f' <span class="se">± {printed(cell.stderr)}</span>' if cell.stderr else ""
         shown = f"{SIGNS.get(cell.verdict, '')}{printed(cell.value or '–')}{signs(cell.remark)}{stderr}"
         return Markup(f'<td class="{kind}"{sortable(cell)}>{shown}{below}</td>')
-    shown = amount(cell) if cell.value else nothing(cell.hint if hint else "")
-    title = f' title="{printed(without_backticks(cell.hint))}"' if hint else ""
+    shown = amount(cell) if cell.value else nothing(hint)
+    title = f' title="{printed(without_backticks(hint))}"' if hint else ""
     return Markup(
         f'<td class="{kind}" data-method="{printed(method)}" data-metric="{printed(name)}"{sortable(cell)}{title}>'
         f'{MARKS.get(cell.verdict, "")}<a href="{printed(link)}">{shown}</a>{below}</td>'
@@ -121,7 +121,7 @@ def cells(
         below = second(missing, "failed" if "failed" in missing else "")
         below += second(entry.outlier).replace(", ", "<br>")
         link = "" if plain else f"{addresses.dataset_page(dataset)}#{target}"
-        made.append(cell(entry, method, name, link, below, hint=False, plain=plain))
+        made.append(cell(entry, method, name, link, below, plain=plain))
     return Markup("\n".join(made))
 
 

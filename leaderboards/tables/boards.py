@@ -54,7 +54,6 @@ class BoardCell(NamedTuple):
         verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split in words if single splits dominate the mean; beside a median, the worst
             split.
-        hint: text of the entry's tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
         amount: unrounded value, by which readers can sort; NaN for none.
@@ -66,11 +65,41 @@ class BoardCell(NamedTuple):
     median: str = ""
     verdict: str = ""
     outlier: str = ""
-    hint: str = ""
     difference: str = ""
     sources: tuple[int, ...] = ()
     amount: float = nan
     remark: str = ""
+
+
+class CellNumbers(NamedTuple):
+    """What a measured entry and its tooltip are made of.
+
+    Attributes:
+        values: the method's summary of the metric; None without one.
+        place: the method's place in the ranking; None if it is not ranked.
+        reference: method that the difference of `place` is to.
+        unit: unit of this difference (`Ranking.unit`).
+        beside: summaries of `PARTS`, of the ends of `INTERVALS` and of `NULLS` that the method has, by metric.
+    """
+
+    values: Moments | None
+    place: Ranked | None = None
+    reference: str = ""
+    unit: str = ""
+    beside: Mapping[str, Moments] = {}
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """Everything that the entry and its tooltip depend on, in tuples."""
+        place = self.place and (
+            self.place.verdict,
+            self.place.difference,
+            self.place.low,
+            self.place.high,
+            self.place.detectable,
+        )
+        values = self.values and tuple(self.values)
+        return values, place, self.reference, self.unit, [tuple(values) for values in self.beside.values()]
 
 
 class BoardRow(NamedTuple):
@@ -82,6 +111,8 @@ class BoardRow(NamedTuple):
     n: int
     n_failed: int
     cells: Mapping[str, BoardCell]  # by metric
+    hints: Mapping[str, str]  # texts of tooltips, by metric
+    numbers: Mapping[str, CellNumbers]  # of measured rows, by metric
 
 
 class Unmatched(NamedTuple):
@@ -257,33 +288,69 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
     for method, n, n_failed in zip(*(listed(summary[name]) for name in ("method", "n", "n_failed")), strict=True):
         other_n, other_failed = most.get(method, (n, n_failed))
         most[method] = max(n, other_n), max(n_failed, other_failed)
-    return [
-        BoardRow(method, False, False, *counts, OnDemand(means, partial(_cell_of, method, means, places, rankings)))
-        for method, counts in most.items()
-    ]
+    rows = []
+    for method, counts in most.items():
+        numbers = OnDemand(means, partial(_numbers_of, method, means, places, rankings))
+        cells, hints = OnDemand(means, partial(_cell, numbers)), OnDemand(means, partial(_hint, numbers))
+        rows.append(BoardRow(method, False, False, *counts, cells, hints, numbers))
+    return rows
 
 
 def _places(ranking: Ranking | None) -> dict[str, Ranked]:
     return {row.method: row for row in ranking.all_rows} if ranking else {}
 
 
-def _cell_of(
+def _numbers_of(
     method: str,
     means: Means,
     places: Mapping[str, Mapping[str, Ranked]],
     rankings: Mapping[str, Ranking | None],
     name: str,
-) -> BoardCell:
-    """Return a method's cell of one metric, with `PARTS`, ends of `INTERVALS` and `NULLS` in the tooltip."""
+) -> CellNumbers:
     if method not in means[name]:
-        return BoardCell(hint=missing(name))
-    cell = _cell(means[name][method], places[name].get(method), rankings.get(name))
-    hint = cell.hint
+        return CellNumbers(None)
+    ranking, place = rankings.get(name), places[name].get(method)
+    further = (*PARTS.get(name, ()), *INTERVALS.get(name, ()), *NULLS.get(name, ()))
+    beside = {part: means[part][method] for part in further if method in means.get(part, ())}
+    reference, unit = (ranking.reference, ranking.unit) if ranking else ("", "")
+    return CellNumbers(means[name][method], place, reference, unit, beside)
+
+
+def _cell(numbers: Mapping[str, CellNumbers], name: str) -> BoardCell:
+    """Return a method's entry of one metric."""
+    values, place = numbers[name].values, numbers[name].place
+    if values is None or values.n == 0:
+        return BoardCell()
+    decimals, middle = _decimals_and_median(values)
+    stderr = "" if values.by_median or isnan(values.stderr) else number(values.stderr, decimals)
+    return BoardCell(
+        value=middle if values.by_median else not_nothing(values.mean, decimals),
+        stderr=stderr,
+        median=middle,
+        verdict="" if place is None else place.verdict,
+        outlier=outlier_in_words(values),
+        amount=values.typical,
+        remark=values.remark,
+    )
+
+
+def _decimals_and_median(values: Moments) -> tuple[int, str]:
+    """Return the decimals of a mean, and the median as printed."""
+    decimals = decimals_for(values.mean, values.stderr)
+    return decimals, number(values.median, max(decimals, decimals_for(values.median)))
+
+
+def _hint(numbers: Mapping[str, CellNumbers], name: str) -> str:
+    """Return the tooltip of a method's entry of one metric, with `PARTS`, ends of `INTERVALS` and `NULLS`."""
+    values, beside = numbers[name].values, numbers[name].beside
+    if values is None:
+        return missing(name)
+    hint = _spread_in_words(values) + _difference_in_words(numbers[name], name) if values.n else ""
 
     def printed(part: str) -> str:
-        return _value(means[part][method]) if method in means.get(part, ()) else ""
+        return _value(beside[part]) if part in beside else ""
 
-    if name in PARTS and cell.value:
+    if name in PARTS and values.n:
         hint += "; " + ", ".join(f"{metric(part).title} {value}" for part in PARTS[name] if (value := printed(part)))
     low, high = map(printed, INTERVALS.get(name, ("", "")))
     if low and high:
@@ -292,44 +359,24 @@ def _cell_of(
     if expected and most:
         hint += f"; a calibrated model would have {expected} on average, and up to {most} on a split with a"
         hint += " probability of 95 %"
-    return cell._replace(hint=hint)
+    return hint
 
 
 def _value(values: Moments) -> str:
-    """Return the number of a cell as printed; "" without one."""
+    """Return the number of an entry as printed; "" without one."""
     if values.n == 0:
         return ""
-    decimals = decimals_for(values.mean, values.stderr)
-    if values.by_median:
-        return number(values.median, max(decimals, decimals_for(values.median)))
-    return not_nothing(values.mean, decimals)
+    decimals, middle = _decimals_and_median(values)
+    return middle if values.by_median else not_nothing(values.mean, decimals)
 
 
-def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:
-    """Return a method's cell of one metric; `place` is None if the method is not ranked."""
-    if values.n == 0:
-        return BoardCell()
-    decimals = decimals_for(values.mean, values.stderr)
-    middle = number(values.median, max(decimals, decimals_for(values.median)))
-    outlier = outlier_in_words(values)
-    mean, stderr = number(values.mean, decimals), "" if isnan(values.stderr) else number(values.stderr, decimals)
-    hint = f"{counted(values.n, 'split')}, {outlier or f'median {middle}'}"
+def _spread_in_words(values: Moments) -> str:
+    decimals, middle = _decimals_and_median(values)
+    words = f"{counted(values.n, 'split')}, {outlier_in_words(values) or f'median {middle}'}"
     if values.by_median:
-        hint += f", mean {mean}" + (f" ± {stderr}" if stderr else "")
-    if values.n_failed:
-        hint += f", {values.n_failed} failed"
-    if place is not None and ranking is not None:
-        hint += _difference_in_words(place, ranking, metric(values.metric).goal)
-    return BoardCell(
-        value=middle if values.by_median else not_nothing(values.mean, decimals),
-        stderr="" if values.by_median else stderr,
-        median=middle,
-        verdict="" if place is None else place.verdict,
-        outlier=outlier,
-        hint=hint,
-        amount=values.typical,
-        remark=values.remark,
-    )
+        stderr = "" if isnan(values.stderr) else f" ± {number(values.stderr, decimals)}"
+        words += f", mean {number(values.mean, decimals)}{stderr}"
+    return words + (f", {values.n_failed} failed" if values.n_failed else "")
 
 
 def outlier_in_words(values: Moments) -> str:
@@ -360,11 +407,13 @@ def _reported(
     rows = []
     for (group, _), reports in relevant.groupby(["method", "source"], sort=False):
         method = str(group)
-        cells = {
+        reported = {
             str(name): _report(report, means[str(name)].get(method), sources, by_median)
             for name, report in reports.groupby("metric")
         }
-        rows.append(BoardRow(method, True, method in measured, 0, 0, cells))
+        cells = {name: cell for name, (cell, _) in reported.items()}
+        hints = {name: hint for name, (_, hint) in reported.items()}
+        rows.append(BoardRow(method, True, method in measured, 0, 0, cells, hints, {}))
     return sorted(rows, key=lambda row: row.method)
 
 
@@ -381,8 +430,10 @@ def _unmatched(published: pd.DataFrame, names: list[str], sources: Sources) -> l
     return entries
 
 
-def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool) -> BoardCell:
-    """Return what one source reports of one metric of one method: a mean, a median, or both.
+def _report(
+    report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool
+) -> tuple[BoardCell, str]:
+    """Return the entry and tooltip of what a source reports of one metric of a method: a mean, a median, or both.
 
     Where the values measured here are medians, a reported median is the value, and the mean is left to the tooltip.
     """
@@ -402,9 +453,8 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by
             hints.append(f"mean {value} ± {stderr}" if stderr else f"mean {value}" if value else "")
             value, stderr, middle, apart_by, amount = middle, "", "", "", reported_median.value
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in reported.values()}))
-    return BoardCell(
-        value, stderr, middle, "", "", "; ".join(filter(None, dict.fromkeys(hints))), apart_by, numbers, amount
-    )
+    cell = BoardCell(value, stderr, middle, difference=apart_by, sources=numbers, amount=amount)
+    return cell, "; ".join(filter(None, dict.fromkeys(hints)))
 
 
 def _cited(row: Published) -> str:
@@ -429,15 +479,16 @@ def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources)
     return f"Not directly comparable with published numbers: {'; '.join(parts)}." if parts else ""
 
 
-def _difference_in_words(place: Ranked, ranking: Ranking, goal: str | float | None) -> str:
+def _difference_in_words(numbers: CellNumbers, name: str) -> str:
     """Return the part of a tooltip on the difference to the reference; "" where it has no interval."""
-    if isnan(place.low):
+    place, unit = numbers.place, numbers.unit
+    if place is None or isnan(place.low):
         return ""
-    unit = " nats" if ranking.unit == "nats" else ""
+    nats, goal = " nats" if unit == "nats" else "", metric(name).goal
     what = "" if isinstance(goal, str | None) else f", in distance to {goal:g}"
     return (
-        f"; against {visible(ranking.reference)}{what}: {difference(place, ranking.unit)}{unit}, 95 % interval "
-        f"{interval(place, ranking.unit)} (80 % power for a difference of {detectable(place, ranking.unit)})"
+        f"; against {visible(numbers.reference)}{what}: {difference(place, unit)}{nats}, 95 % interval "
+        f"{interval(place, unit)} (80 % power for a difference of {detectable(place, unit)})"
     )
 
 

@@ -112,7 +112,7 @@ def counterpart(dataset: str, datasets: Sequence[str]) -> str:
 def _cited(site: Site, sections: Sequence[DatasetSection]) -> list[tuple[int, str, str, str]]:
     """Return the sources that the tables of a page cite, each with its number, table and note."""
     boards = [part.board for part in sections]
-    cells = [cell for made in boards for row in made.rows for cell in row.cells.values()]
+    cells = [cell for made in boards for row in made.rows if row.published for cell in row.cells.values()]
     numbers = {n for cell in cells for n in cell.sources} | {one.source for made in boards for one in made.unmatched}
     return [(number, *site.sources.entries[number - 1]) for number in sorted(numbers)]
 

@@ -1,12 +1,11 @@
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any
 
 from lockstep_bench.leaderboards.stats.ranking import Ranked
 from lockstep_bench.leaderboards.stats.summary import Moments
 from lockstep_bench.leaderboards.tables import boards
 from lockstep_bench.leaderboards.tables.boards import BoardCell, CellNumbers
 
-Row = TypeVar("Row", Moments, Ranked)
 VALUES = Moments("uci", "yacht", "swag", "tuned", "ece", 1.0, 0.1, 0.1, 0.9, 20, 0, 1.5, False, 1.6, 3, False, "")
 PLACE = Ranked("swag", "swag", 1.5, 1, 2, -0.2, -0.3, -0.1, 0.5, "best", 1, 20, 0, 20, 0.05, 9.0, 0.0, 0.06, 12.0)
 BESIDE = {part: VALUES._replace(metric=part) for part in ("ece_low", "ece_high", "ece_null", "ece_null_95")}
@@ -17,10 +16,10 @@ def printed(numbers: CellNumbers) -> tuple[BoardCell, str]:
     return boards._cell({"ece": numbers}, "ece"), boards._hint({"ece": numbers}, "ece")
 
 
-def changed(row: Row) -> Iterator[Row]:
+def changed(row: Any) -> Iterator[Any]:
     for place, value in enumerate(row):
         other = not value if isinstance(value, bool) else value + type(value)("7")
-        yield type(row)._make([*row[:place], other, *row[place + 1 :]])
+        yield type(row)(*row[:place], other, *row[place + 1 :])
 
 
 ALTERED = [

@@ -104,12 +104,14 @@ _CONTROL = Comparison(
     methods=("map", "deep-ensemble", "swag", "sghmc", "sghmc-noiseless"),
 )
 
-# Gaps of the data, or tails, with predicted noise: the thirteen methods but `vifa`.
+# Gaps of the data, or tails, with predicted noise: the thirteen methods but `vifa`, and those that ran on all splits.
 _ELSEWHERE = Comparison(
     suites=("uci-gap",),
     preset="tuned-blocks-modified",
     methods=tuple(name for name in THIRTEEN if name != "vifa"),
 )
+
+ON_ALL_SPLITS = ("map", "deep-ensemble", "laplace", "swag", "mdn", "beta-nll", "quantile", "evidential")
 
 # An ensemble of twenty makes half as many to as many updates as four chains of `sghmc`.
 TWENTY = "deep-ensemble(members=20)"
@@ -162,6 +164,8 @@ COMPARISONS = {
     "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),
     "gaps predicted": _ELSEWHERE,
     "tails predicted": _ELSEWHERE._replace(suites=("uci-tail",)),
+    "all gaps predicted": _ELSEWHERE._replace(methods=ON_ALL_SPLITS),
+    "all tails predicted": _ELSEWHERE._replace(suites=("uci-tail",), methods=ON_ALL_SPLITS),
     "one second": Comparison(preset="tuned-modified-1s"),
     "ten seconds": Comparison(preset="tuned-modified-10s"),
     "functions": Comparison(suites=("function-posterior",), methods=OF_FUNCTIONS),

@@ -83,6 +83,16 @@ CLAIMS: dict[str, Check] = {
     ),
     "With mile, mile and sghmc could be the best by CRPS.": _leading("nine with mile", "crps", "sghmc", "mile"),
     "By NMLL mile has no verdict on the nine sets.": _verdict("nine with mile", "nmll", "mile", "undecided"),
+    "Of four samplers, the ensemble and map, all samplers could be the best jointly, and all but mile by NMLL.": _all(
+        _leading("samplers", "nmll_dyadic", "mile", "sghmc", "csgmcmc", "smile"),
+        _leading("samplers", "nmll", "sghmc", "csgmcmc", "smile"),
+        *(
+            _verdict("samplers", metric, method, "worse")
+            for metric in ("nmll", "nmll_dyadic")
+            for method in ("deep-ensemble", "map")
+        ),
+    ),
+    "Of the four samplers csgmcmc has the first mean rank by RMSE.": _first("samplers", "rmse", "csgmcmc"),
     "sghmc could be the best in all combinations of network and noise, and it alone.": _only_sghmc_leads_everywhere,
     "Predicted noise is significantly better than constant noise.": _verdict("noise", "nmll", "predicted", "best"),
     "The two networks do not differ significantly.": _verdict("network", "nmll", "16-16", "undecided"),

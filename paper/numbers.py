@@ -138,7 +138,6 @@ COMPUTED: dict[str, Number] = {
     "MileNineNmll": _difference("nine with mile", "mile"),
     "MileNineRmse": _difference("nine with mile", "mile", "rmse"),
     "MileNineCrps": _difference("nine with mile", "mile", "crps"),
-    "SlangNineNmll": _difference("nine with mile", "slang"),
     "ControlSets": _datasets("control without gp-gas"),
     "ControlNmll": _difference("control without gp-gas", "sghmc-noiseless"),
     "ControlJoint": _difference("control without gp-gas", "sghmc-noiseless", "nmll_dyadic"),

@@ -128,7 +128,7 @@ PARTS = {
     TWENTY: "20 networks, Adam",
 }
 
-SAMPLERS = ("map", "deep-ensemble", "mile", "smile", "sghmc", "csgmcmc")
+BESIDE_SAMPLERS = ("map", "deep-ensemble", "mile", "smile", "sghmc", "csgmcmc")
 
 # Combinations of network and noise, in the order of the figure.
 DESIGN = {
@@ -161,7 +161,7 @@ COMPARISONS = {
     "twenty": _CONTROL._replace(methods=(*SEVEN, TWENTY)),
     "noise": Comparison(factor="noise", methods=SEVEN),
     "network": Comparison(factor="network", methods=SEVEN),
-    "samplers": _posterior(SAMPLERS, network="50", noise="predicted")._replace(datasets=UCI),
+    "samplers": _posterior(BESIDE_SAMPLERS, network="50", noise="predicted")._replace(datasets=UCI),
     "families": Comparison(),
     "gaps": Comparison(suites=("uci-gap",), preset="tuned-blocks"),
     "tails": Comparison(suites=("uci-tail",), preset="tuned-blocks"),

@@ -75,14 +75,14 @@ class CellNumbers(NamedTuple):
     """What a measured entry and its tooltip are made of.
 
     Attributes:
-        values: the method's summary of the metric; None without one.
+        moments: the method's summary of the metric; None without one.
         place: the method's place in the ranking; None if it is not ranked.
         reference: method that the difference of `place` is to.
         unit: unit of this difference (`Ranking.unit`).
         beside: summaries of `PARTS`, of the ends of `INTERVALS` and of `NULLS` that the method has, by metric.
     """
 
-    values: Moments | None
+    moments: Moments | None
     place: Ranked | None = None
     reference: str = ""
     unit: str = ""
@@ -98,8 +98,8 @@ class CellNumbers(NamedTuple):
             self.place.high,
             self.place.detectable,
         )
-        values = self.values and tuple(self.values)
-        return values, place, self.reference, self.unit, [tuple(values) for values in self.beside.values()]
+        moments = self.moments and tuple(self.moments)
+        return moments, place, self.reference, self.unit, [tuple(moments) for moments in self.beside.values()]
 
 
 class BoardRow(NamedTuple):
@@ -318,7 +318,7 @@ def _numbers_of(
 
 def _cell(numbers: Mapping[str, CellNumbers], name: str) -> BoardCell:
     """Return a method's entry of one metric."""
-    values, place = numbers[name].values, numbers[name].place
+    values, place = numbers[name].moments, numbers[name].place
     if values is None or values.n == 0:
         return BoardCell()
     decimals, middle = _decimals_and_median(values)
@@ -342,7 +342,7 @@ def _decimals_and_median(values: Moments) -> tuple[int, str]:
 
 def _hint(numbers: Mapping[str, CellNumbers], name: str) -> str:
     """Return the tooltip of a method's entry of one metric, with `PARTS`, ends of `INTERVALS` and `NULLS`."""
-    values, beside = numbers[name].values, numbers[name].beside
+    values, beside = numbers[name].moments, numbers[name].beside
     if values is None:
         return missing(name)
     hint = _spread_in_words(values) + _difference_in_words(numbers[name], name) if values.n else ""
@@ -430,9 +430,7 @@ def _unmatched(published: pd.DataFrame, names: list[str], sources: Sources) -> l
     return entries
 
 
-def _report(
-    report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool
-) -> tuple[BoardCell, str]:
+def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool) -> tuple[BoardCell, str]:
     """Return the entry and tooltip of what a source reports of one metric of a method: a mean, a median, or both.
 
     Where the values measured here are medians, a reported median is the value, and the mean is left to the tooltip.

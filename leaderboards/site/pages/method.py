@@ -107,7 +107,12 @@ def depends_on(site: Site, method: str, shared: Mapping[str, object]) -> str:
             of_metrics.append((shown, places, others, compared))
         headline = sorted({name for made in boards for name in made.headline})
         rows = [
-            (dataset, row.n, row.n_failed, [(name, row.numbers[name].shown) for name in headline if name in row.numbers])
+            (
+                dataset,
+                row.n,
+                row.n_failed,
+                [(name, row.numbers[name].shown) for name in headline if name in row.numbers],
+            )
             for dataset, row in site.measured_of[suite, preset, method]
         ]
         parts.append((suite, preset, lead, headline, of_metrics, coverage.to_dict(), site.changes(suite, preset), rows))

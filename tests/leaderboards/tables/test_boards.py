@@ -23,10 +23,10 @@ def changed(row: Any) -> Iterator[Any]:
 
 
 ALTERED = [
-    *(NUMBERS._replace(values=values) for values in changed(VALUES)),
+    *(NUMBERS._replace(moments=values) for values in changed(VALUES)),
     *(NUMBERS._replace(place=place) for place in changed(PLACE)),
     *(NUMBERS._replace(beside=BESIDE | {part: values}) for part in BESIDE for values in changed(BESIDE[part])),
-    NUMBERS._replace(values=None),
+    NUMBERS._replace(moments=None),
     NUMBERS._replace(place=None),
     NUMBERS._replace(reference="laplace"),
     NUMBERS._replace(unit="relative"),

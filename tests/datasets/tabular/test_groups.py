@@ -1,7 +1,7 @@
 """Groups of equal rows, and splits that keep them on one side."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockstep_bench.datasets.records import Split
@@ -32,6 +32,7 @@ def test_distinct_rows_stay_in_their_published_test_part():
     assert [split.sha256 for split in splits] == [split.sha256 for split in published]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=12, max_size=60), st.integers(2, 5))
 def test_groups_are_not_divided_and_each_row_tests_once(groups, n_splits):
     groups = np.array(groups)

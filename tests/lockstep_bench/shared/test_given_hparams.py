@@ -1,7 +1,7 @@
 """Given hyper-parameters are read, ordered, and given to the methods that they are for."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockstep_bench.shared.given_hparams import GivenHParam, GivenHParams, parse
@@ -16,11 +16,13 @@ span = st.builds(lambda method, name, ends: GivenHParam(method, name, *ends), me
 each = value | span
 
 
+@settings(deadline=None)
 @given(each)
 def test_formatted_hparams_are_parsed_back(one):
     assert parse(str(one)) == one
 
 
+@settings(deadline=None)
 @given(st.lists(each, min_size=1, unique_by=lambda one: one[:2]))
 def test_order_of_given_hparams_does_not_matter(every):
     given = GivenHParams.of(every)

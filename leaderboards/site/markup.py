@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.cell_details import CellDetails
 from lockstep_bench.leaderboards.stats.remarks import signs
-from lockstep_bench.leaderboards.tables.boards import BoardCell
+from lockstep_bench.leaderboards.tables.cells import BoardCell
 from lockstep_bench.leaderboards.wording.formats import visible, without_backticks
 
 SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none

@@ -11,7 +11,8 @@ from lockstep_bench.leaderboards.metrics import lead, metric
 from lockstep_bench.leaderboards.stats import Ranking, rank, rank_on_datasets
 from lockstep_bench.leaderboards.stats.remarks import legend, signs
 from lockstep_bench.leaderboards.stats.summary import Moments, summarise
-from lockstep_bench.leaderboards.tables.boards import FEWEST_SPLITS, outlier_in_words
+from lockstep_bench.leaderboards.tables.boards import FEWEST_SPLITS
+from lockstep_bench.leaderboards.tables.cells import outlier_in_words
 from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, number
 from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ranges
 

@@ -13,7 +13,8 @@ from lockstep_bench.leaderboards.site.pages.overall import figures, matrix
 from lockstep_bench.leaderboards.site.pages.parts import MOST, PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
-from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, BoardRow
+from lockstep_bench.leaderboards.tables.boards import Board, BoardRow
+from lockstep_bench.leaderboards.tables.cells import BoardCell
 from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
 from lockstep_bench.methods import is_ranked
 

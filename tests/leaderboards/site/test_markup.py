@@ -1,7 +1,7 @@
 """Pieces of pages that are written in Python."""
 
 from lockstep_bench.leaderboards.site.markup import breakable, cells
-from lockstep_bench.leaderboards.tables.boards import BoardCell
+from lockstep_bench.leaderboards.tables.cells import BoardCell
 
 
 def test_names_break_before_their_options():

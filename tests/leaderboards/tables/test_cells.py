@@ -3,8 +3,7 @@ from typing import Any
 
 from lockstep_bench.leaderboards.stats.ranking import Ranked
 from lockstep_bench.leaderboards.stats.summary import Moments
-from lockstep_bench.leaderboards.tables import boards
-from lockstep_bench.leaderboards.tables.boards import BoardCell, CellNumbers
+from lockstep_bench.leaderboards.tables.cells import BoardCell, CellNumbers, cell, hint
 
 VALUES = Moments("uci", "yacht", "swag", "tuned", "ece", 1.0, 0.1, 0.1, 0.9, 20, 0, 1.5, False, 1.6, 3, False, "")
 PLACE = Ranked("swag", "swag", 1.5, 1, 2, -0.2, -0.3, -0.1, 0.5, "best", 1, 20, 0, 20, 0.05, 9.0, 0.0, 0.06, 12.0)
@@ -13,7 +12,7 @@ NUMBERS = CellNumbers(VALUES, PLACE, "map", "nats", BESIDE)
 
 
 def printed(numbers: CellNumbers) -> tuple[BoardCell, str]:
-    return boards._cell({"ece": numbers}, "ece"), boards._hint({"ece": numbers}, "ece")
+    return cell({"ece": numbers}, "ece"), hint({"ece": numbers}, "ece")
 
 
 def changed(row: Any) -> Iterator[Any]:
@@ -43,10 +42,10 @@ def test_shown_numbers_differ_wherever_entry_or_tooltip_does() -> None:
 
 
 def test_tooltip_has_spread_difference_and_what_a_calibrated_model_would_have() -> None:
-    cell, hint = printed(NUMBERS)
+    entry, text = printed(NUMBERS)
 
-    assert (cell.value, cell.stderr, cell.verdict) == ("1.00", "0.10", "best")
-    assert hint == (
+    assert (entry.value, entry.stderr, entry.verdict) == ("1.00", "0.10", "best")
+    assert text == (
         "20 splits, median 0.900; against map: −0.20 nats, 95 % interval −0.30 to −0.10 (80 % power for a difference "
         "of 0.05); 95 % bootstrap interval of a split, on average 1.00 to 1.00; a calibrated model would have 1.00 on "
         "average, and up to 1.00 on a split with a probability of 95 %"

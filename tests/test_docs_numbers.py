@@ -178,6 +178,12 @@ def test_readme_states_the_number_of_methods():
     assert f"has {len(methods.names())} methods" in " ".join((ROOT / "README.md").read_text().split())
 
 
+def test_findings_state_the_hours_of_the_kept_rows():
+    hours = kept()[["tune_seconds", "fit_seconds"]].sum().sum() / 3600
+    said = re.search(r"took about (\d+) hours", (ROOT / "docs/findings.md").read_text())
+    assert said and abs(int(said[1]) - hours) < 3, hours
+
+
 def test_counts_of_judged_claims_in_documents_are_correct():
     count = Counter(claim.verdict for one in replicated() for claim in one.claims)
     judged = sum(count.values()) - count["not run"]

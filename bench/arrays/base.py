@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from pandas.api.types import infer_dtype
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,6 +27,12 @@ BLOCK = 64  # rows
 ROWS_AT_ONCE = 256 * BLOCK  # that are predicted together
 LARGEST_SEED = 2**31 - 1
 ARRAYS = ("classes_", "feature_names_in_")  # attributes that are arrays of numbers or texts
+# Kinds of columns, as pandas's `infer_dtype` calls them.
+DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period", "time"}
+CATEGORIES = {"categorical", "interval"}
+NUMBERS = {"floating", "integer", "boolean", "mixed-integer-float", "integer-na", "decimal", "empty"}
+ENCODER = "sklearn.preprocessing.OneHotEncoder"
+NUMBER_DATES = "turn dates into numbers, for example into days since a fixed date, or leave them out"
 
 
 class PosteriorEstimator(BaseEstimator):
@@ -120,7 +127,10 @@ class PosteriorEstimator(BaseEstimator):
 
     def _fit(self, data: Arrays, protocol: Protocol) -> Self:
         given = self.random_state
-        seed = int(given if isinstance(given, Integral) else check_random_state(given).randint(LARGEST_SEED))
+        if isinstance(given, Integral) and given >= 0:
+            seed = int(given)
+        else:
+            seed = int(generator_of(given).randint(LARGEST_SEED))
         report = _printed if self.verbose else _silent
         started = time.perf_counter()
         tuned = tune(data, self.method, protocol, seed=seed, device=self.device, on_progress=report)
@@ -174,9 +184,29 @@ class PosteriorEstimator(BaseEstimator):
         return checked
 
 
+def generator_of(random_state: Any) -> np.random.RandomState:
+    """Return the generator that scikit-learn's `check_random_state` does; its errors do not say what is allowed."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state should be an integer from 0 to 4294967295 (2**32 - 1), a numpy.random.RandomState or None, "
+            f"got {random_state!r}"
+        ) from error
+    return generator
+
+
 def _validated(estimator: PosteriorEstimator, x: Any, *y: Any, **options: Any) -> Any:
-    """Return what scikit-learn's `validate_data` does, in float64; its errors do not name columns, and these do."""
+    """Return what scikit-learn's `validate_data` does, in float64; its errors do not name columns, and these do.
+
+    Columns of dates and of categories are refused even where `validate_data` would turn them into numbers.
+    """
+    if getattr(getattr(x, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"X holds dates or durations ({x.dtype}), not numbers; {NUMBER_DATES}")
     named = hasattr(x, "isna") and hasattr(x, "select_dtypes")  # a data frame of pandas
+    kinds = [(name, infer_dtype(column)) for name, column in x.items()] if named else []
+    if any(kind in DATES | CATEGORIES for _, kind in kinds):
+        raise _not_numeric(kinds)
     missing = x.isna().sum(axis=0) if named else {}
     columns = ", ".join(f"{name!r} ({count} rows)" for name, count in missing.items() if count)
     if columns:
@@ -187,13 +217,23 @@ def _validated(estimator: PosteriorEstimator, x: Any, *y: Any, **options: Any) -
     try:
         return validate_data(estimator, x, *y, dtype=np.float64, **options)
     except ValueError as error:
-        texts = ", ".join(map(repr, x.select_dtypes(exclude=["number", "bool"]).columns)) if named else ""
-        if texts and str(error).startswith("could not convert"):
-            raise ValueError(
-                f"X has columns that are not numeric, {texts}; encode them, for example with "
-                "sklearn.preprocessing.OneHotEncoder in a pipeline"
-            ) from error
+        if str(error).startswith("could not convert") and any(kind not in NUMBERS for _, kind in kinds):
+            raise _not_numeric(kinds) from error
         raise
+
+
+def _not_numeric(kinds: Sequence[tuple[Any, str]]) -> ValueError:
+    """Return the error on the columns that are not numeric among (name, kind)."""
+    dates = [name for name, kind in kinds if kind in DATES]
+    others = [name for name, kind in kinds if kind not in DATES | NUMBERS]
+    remedies = [
+        (others, f"encode {'texts and categories' if dates else 'them'}, for example with {ENCODER} in a pipeline"),
+        ("categorical" in {kind for _, kind in kinds}, "convert categories that are quantities with astype(float)"),
+        (dates, NUMBER_DATES),
+    ]
+    columns = ", ".join(map(repr, others + dates))
+    said = "; ".join(remedy for needed, remedy in remedies if needed)
+    return ValueError(f"X has columns that are not numeric, {columns}; {said}")
 
 
 def _silent(progress: JobProgress) -> None:

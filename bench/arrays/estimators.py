@@ -1,15 +1,17 @@
 """Approximate posteriors of neural networks as scikit-learn estimators."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 import torch
+from pandas.api.types import infer_dtype
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from lockstep_bench.bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
+from lockstep_bench.bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator, generator_of
 from lockstep_bench.bench.arrays.data import classification, regression
 from lockstep_bench.bench.metrics import pool
 from lockstep_bench.bench.metrics.distributions import distribution_of
@@ -94,8 +96,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             bench.evaluation.tuning.tuner.Diverged: All trials diverged.
         """
         protocol = self._protocol(likelihood=self.likelihood)
-        x, y = self._checked(X, y, protocol, y_numeric=True)
-        return self._fit(regression(x, y), protocol)
+        with _no_texts(y):
+            data = regression(*self._checked(X, y, protocol, y_numeric=True))
+        return self._fit(data, protocol)
 
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean of the predictive at X (n, P), (n,); with `return_std` also its standard deviation, (n,).
@@ -135,7 +138,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             n: Number of draws.
             random_state: Seed of the draws; by default that of the estimator.
         """
-        generator = check_random_state(self.random_state if random_state is None else random_state)
+        generator = generator_of(self.random_state if random_state is None else random_state)
         places = generator.uniform(size=n)  # of the chosen weight samples, between the first and the last
         return np.concatenate([_draws(predictive, places, generator) for predictive in self._regressions(X)])
 
@@ -147,8 +150,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         Greater is better, as `cross_val_score` and `GridSearchCV` expect. The score depends on the units of y: for
         targets a thousand times as large it is log(1000) = 6.9 nats smaller.
         """
-        x, y = self._inputs_and_targets(X, y, y_numeric=True)
-        return self._log_density(x, y)
+        with _no_texts(y):
+            return self._log_density(*self._inputs_and_targets(X, y, y_numeric=True))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -207,6 +210,20 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
                 f"y has the label {unknown.tolist()[0]!r}, which was not among those of fit, {self.classes_.tolist()}"
             )
         return self._log_density(x, np.searchsorted(self.classes_, y))
+
+
+@contextmanager
+def _no_texts(y: Any) -> Iterator[None]:
+    """Say, where targets y of a regression are refused because they are texts, that these need a classifier."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if infer_dtype(np.ravel(np.asarray(y, dtype=object))) == "string":
+            raise ValueError(
+                "y holds texts, and a regression needs numbers; use PosteriorClassifier if they are classes, or "
+                "convert them, as by numpy.asarray(y, dtype=float)"
+            ) from error
+        raise
 
 
 def _numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

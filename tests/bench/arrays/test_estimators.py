@@ -262,6 +262,64 @@ def test_error_on_text_columns_names_the_column():
     make_pipeline(encoder, regressor).fit(frame, np.arange(40.0))
 
 
+DAYS = pd.date_range("2020-01-01", periods=40)
+CITIES = ["Rome", "Oslo"] * 20
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        DAYS,
+        DAYS.tz_localize("UTC"),
+        DAYS - DAYS[0],
+        DAYS.to_period("M"),
+        pd.Series(DAYS.date),
+        DAYS.astype(object),
+    ],
+    ids=["dates", "dates of a time zone", "durations", "periods", "date objects", "timestamp objects"],
+)
+@pytest.mark.parametrize("others", [{"age": np.arange(40.0)}, {}], ids=["and numbers", "alone"])
+def test_error_on_date_columns_names_the_column(dates, others):
+    frame = pd.DataFrame({**others, "sold": dates})
+    with pytest.raises(ValueError, match="not numeric, 'sold'; turn dates into numbers"):
+        PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(frame, np.arange(40.0))
+
+
+def test_array_of_dates_is_refused():
+    with pytest.raises(ValueError, match=r"X holds dates or durations \(datetime64.*turn dates into numbers"):
+        PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(DAYS.to_numpy()[:, None], np.arange(40.0))
+
+
+@pytest.mark.parametrize("categories", [[1, 2] * 20, ["1", "2"] * 20, CITIES], ids=["integers", "digits", "texts"])
+def test_error_on_categories_names_the_column(categories):
+    frame = pd.DataFrame({"age": np.arange(40.0), "kind": pd.Categorical(categories)})
+    with pytest.raises(ValueError, match=r"not numeric, 'kind'; encode them.*; convert .* astype\(float\)$"):
+        PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(frame, np.arange(40.0))
+
+
+def test_error_on_dates_and_texts_has_both_remedies():
+    frame = pd.DataFrame({"sold": DAYS, "age": np.arange(40.0), "city": CITIES})
+    with pytest.raises(ValueError, match=r"not numeric, 'city', 'sold'; encode texts .*; turn dates into numbers"):
+        PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(frame, np.arange(40.0))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical])
+def test_error_on_text_targets_names_the_classifier(regressor, kind):
+    x, targets = np.arange(40.0)[:, None], kind(CITIES)
+    for attempt in (PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit, regressor.score):
+        with pytest.raises(ValueError, match=r"y holds texts.*; use PosteriorClassifier"):
+            attempt(x, targets)
+
+
+@pytest.mark.parametrize("random_state", ["a", 1.5, -1])
+def test_error_on_random_state_lists_allowed_types(regressor, random_state):
+    allowed = r"random_state should be an integer from 0 .*, a numpy.random.RandomState or None, got "
+    with pytest.raises(ValueError, match=allowed):
+        PosteriorRegressor("map", hparams=GIVEN, random_state=random_state).fit(*wave())
+    with pytest.raises(ValueError, match=allowed):
+        regressor.sample([[0.0]], random_state=random_state)
+
+
 def test_diverged_fit_raises_and_suggests_smaller_learning_rate():
     with pytest.raises(Diverged, match="smaller learning rate"):
         PosteriorRegressor("map", hparams={**GIVEN, "lr": 1e30}, **SHORT).fit(*wave())

@@ -10,6 +10,7 @@ from lockstep_bench.bench.console import display, forecast
 from lockstep_bench.bench.console.cluster_run import backend_of
 from lockstep_bench.bench.costs.workload import Surroundings, Workload, surroundings, workload, workload_elsewhere
 from lockstep_bench.bench.execution.scheduler import Backend
+from lockstep_bench.bench.experiment.capped_epochs import notes_on_capped_epochs
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.flagged_splits import notes_on_flagged
 from lockstep_bench.bench.experiment.noise_ranges import notes_on_noise_ranges
@@ -29,7 +30,8 @@ class RunPlan:
         results: The results folder.
         todo: The cells that are not finished yet, those with most work first.
         renamed: New paths of invalid files in the folder, which were renamed, with the reasons.
-        notes: Notes on earlier results, search ranges of the noise precision, and flagged splits.
+        notes: Notes on earlier results, search ranges of the noise precision, flagged splits, and epochs that the cap
+            of minibatches cuts off.
     """
 
     request: RunRequest
@@ -53,6 +55,8 @@ def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPla
     """
     wanted = resolved.cells
     notes = [*notes_on_noise_ranges(wanted, request.data_dir), *notes_on_flagged(wanted)]
+    if any("epochs" in each.changes for each in request.requests):
+        notes += notes_on_capped_epochs(wanted, request.data_dir)
     if request.fresh:
         return RunPlan(request, resolved, results, tuple(wanted), (), tuple(notes))
     results.require_readable()

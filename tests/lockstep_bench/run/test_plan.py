@@ -11,12 +11,12 @@ from lockstep_bench.run.request import request_of
 
 @pytest.fixture
 def planned(tmp_path):
-    """`planned(**ways)`: the plan of two cells in a folder."""
+    """`planned(how, **ways)`: the plan of two cells in a folder."""
 
-    def planned(**ways):
+    def planned(how=None, **ways):
         options = Options(
             what=What(methods="map,constant", datasets="diabetes", splits="0"),
-            how=How(trials=2),
+            how=how or How(trials=2),
             where=Where(out=tmp_path / "results"),
             ways=Ways(**ways),
         )
@@ -56,3 +56,10 @@ def test_dry_run_and_fresh_run_rename_no_file(planned, way):
     path = damaged(planned())
     assert planned(**{way: True}).renamed == ()
     assert path.is_file()
+
+
+def test_only_given_epochs_beyond_the_cap_are_noted(planned):
+    (note,) = planned(How(preset="quick", epochs=20)).notes
+    assert "300 minibatches (max_minibatches), before --epochs 20" in note
+    assert planned(How(preset="quick")).notes == ()
+    assert planned(How(preset="quick", epochs=2)).notes == ()

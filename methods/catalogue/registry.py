@@ -13,11 +13,13 @@ ensembles with their size, as in `deep-ensemble(members=20)` (`methods.catalogue
 import ast
 import difflib
 import importlib.util
+import os.path
 import re
 import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lockstep_bench.methods.catalogue import options
@@ -70,10 +72,21 @@ class UnknownMethod(LookupError):
 
     def __str__(self) -> str:
         (name,) = self.args
+        if folder := _package_folder(name):
+            return as_called(
+                f"method {name!r} is not installed, and the folder {folder!r} has a package; run "
+                f"`pip install -e {folder}` if it is the method's. `python -m methods list` shows all {len(names())}"
+            )
         candidates = (*names(), *(f"{ENSEMBLE}{member}" for member in names()))
         near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return as_called(f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}")
+
+
+def _package_folder(name: str) -> str:
+    """Return the folder in the working folder that is called as a method and has a package; "" if there is none."""
+    folder = registered(name.removeprefix(ENSEMBLE))
+    return folder if NAME.fullmatch(folder) and os.path.isfile(os.path.join(folder, "pyproject.toml")) else ""
 
 
 class BrokenMethod(ImportError):
@@ -193,12 +206,31 @@ def _hint(error: BaseException, entry: EntryPoint) -> str:
     if missing.removeprefix("lockstep_bench.").partition(".")[0] in ("methods", "bench"):
         return "; import what a method needs from `lockstep_bench.methods.api`"
     module = sys.modules.get(entry.module)
-    if isinstance(error, AttributeError) and module and not getattr(module, "__file__", None):
+    if not isinstance(error, AttributeError) or module is None:
+        return ""
+    if not getattr(module, "__file__", None):
         return (
             f". The folder {entry.module!r} beside you hides the module: start Python in another folder, or move the "
             "package's modules into a folder `src` and install it again"
         )
-    return ""
+    return _classes_to_name(module, entry) if error.obj is module and error.name == entry.attr else ""
+
+
+def _classes_to_name(module: ModuleType, entry: EntryPoint) -> str:
+    """Return a hint for an entry point that names no class of its module: the classes that it may name."""
+    from lockstep_bench.methods.base import Method
+
+    classes = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Method) and value.__module__ == module.__name__
+    ]
+    if not classes:
+        return ". The module defines no subclass of Method; write one, or name another module in the entry point"
+    return (
+        f". The module's subclasses of Method: {', '.join(classes)}. Change the entry point in pyproject.toml, as to "
+        f'{entry.name} = "{entry.module}:{classes[0]}", and install the package again'
+    )
 
 
 def _ensemble(name: str) -> "Method":

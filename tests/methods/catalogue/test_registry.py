@@ -79,7 +79,12 @@ def test_entry_point_method_is_listed_without_import(foreign):
     ("source", "complaint"),
     [
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("class Other: pass", "has no attribute 'Theirs'"),
+        ("class Other: pass", "has no attribute 'Theirs'. The module defines no subclass of Method; write one"),
+        (
+            "from lockstep_bench.methods.map import MAP\nclass Mine(MAP): pass\nclass Also(MAP): pass",
+            "no attribute 'Theirs'. The module's subclasses of Method: Mine, Also. Change .* bad = .foreign_bad:Mine",
+        ),
+        ("class Other: pass\nOther.missing", "type object 'Other' has no attribute 'missing'$"),
         (
             "from lockstep_bench.methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'",
             "has the attribute name = 'else'",
@@ -135,3 +140,22 @@ def test_error_names_a_folder_shadowing_the_module(foreign, tmp_path):
     sys.modules.pop("foreign_bad", None)
     with pytest.raises(methods.BrokenMethod, match="folder 'foreign_bad' beside you hides the module"):
         methods.get("bad")
+
+
+@pytest.mark.parametrize("name", ["mine", "ensemble:mine", "mine(width=2)"])
+def test_unknown_method_with_a_package_folder_is_to_be_installed(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert "pip install" not in str(methods.UnknownMethod(name))
+    (tmp_path / "mine" / "pyproject.toml").touch()
+    with pytest.raises(methods.UnknownMethod, match=r"is not installed, .* run `pip install -e mine`"):
+        methods.get(name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "x" * 10_000, "a\0b"])
+def test_names_that_are_no_folder_are_unknown(monkeypatch, tmp_path, name):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "inside" / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path / "inside")
+    assert "is unknown" in str(methods.UnknownMethod(name))

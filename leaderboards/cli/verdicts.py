@@ -21,12 +21,16 @@ from lockstep_bench.leaderboards.cli.options import (
     stopping_on,
 )
 from lockstep_bench.shared.options import number
+from lockstep_bench.shared.texts import visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lockstep_bench.leaderboards.data.results import Leaderboard
     from lockstep_bench.leaderboards.simulation.residuals import Residuals
     from lockstep_bench.leaderboards.tables.rankings import Rankings, Remarks
+
+DEFAULT_PRESET = "tuned"
 
 
 def rank(
@@ -37,8 +41,20 @@ def rank(
             "--suite", help="Suite, or several to rank together: A,B. Of sets made from the same rows, one counts."
         ),
     ],
-    metric: Annotated[str, typer.Option("--metric", help="Metric to rank by.")],
-    preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")] = "tuned",
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric", help="Metric to rank by; by default the leading metric of the suite.", show_default=False
+        ),
+    ] = "",
+    preset: Annotated[
+        str,
+        typer.Option(
+            "--preset",
+            help="Preset, or preset@hash; by default tuned, or else the only preset with results.",
+            show_default=False,
+        ),
+    ] = "",
     compare: Annotated[
         factors.Factor | None,
         typer.Option(
@@ -100,7 +116,9 @@ def rank(
         stop("--variants does not go with --compare; name the methods with --methods")
     suites = names_in(suite)
     read = read_folders(results)
+    preset, assumed = (preset, []) if preset else _only_preset(read, suites)
     of_suites, suite, left_out = _joined(read.cells, suites, preset)
+    metric, left_out = metric or _leading_metric(of_suites, suite, sets), [*assumed, *left_out]
     mixed = notes_on(read, suites, [preset], sets, names and [*names, reference or REFERENCE])
     if compare is not None:
         asked = factors.Asked(suite, preset, metric, compare, (names, *levels), sets, reference, each)
@@ -134,6 +152,32 @@ def rank(
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
     _print(found, said, notes, metric, format, wide, power)
+
+
+def _only_preset(read: "Leaderboard", suites: list[str]) -> tuple[str, list[str]]:
+    """Return the preset to rank if the user names none, and a note if it is not `tuned`; stop if there are several."""
+    from lockstep_bench.leaderboards.data.replicated import set_apart
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require
+
+    with stopping_on(NoSuchResults):
+        require("suite", suites, set(read.cells["suite"]))
+    own, every = (set(one["preset"][one["suite"].isin(suites)]) for one in (set_apart(read).others.cells, read.cells))
+    presets = sorted(own or every)
+    if DEFAULT_PRESET in presets:
+        return DEFAULT_PRESET, []
+    if len(presets) > 1:
+        stop(f"several presets have results here; give one of them with --preset: {', '.join(presets)}")
+    return presets[0], [visible(f"Ranked: the preset {presets[0]}, the only one with results.")]
+
+
+def _leading_metric(cells: "pd.DataFrame", suite: str, datasets: list[str]) -> str:
+    """Return the metric that leads on most data sets of a suite, or of those named, as on the suite's page."""
+    from lockstep_bench.leaderboards.metrics import MEASURED, lead
+
+    rows = cells[(cells["suite"] == suite) & (cells["dataset"].isin(datasets) | (not datasets))]
+    measured = [name for name in MEASURED if name in rows]
+    leads = [lead(has.index[has]) for _, has in rows[measured].notna().groupby(rows["dataset"]).any().iterrows()]
+    return max(dict.fromkeys(leads), key=leads.count, default="nmll")
 
 
 def _joined(cells: "pd.DataFrame", suites: list[str], preset: str) -> "tuple[pd.DataFrame, str, list[str]]":

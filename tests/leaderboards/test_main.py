@@ -452,6 +452,51 @@ def test_rank_explains_invalid_arguments(ranked, words, said):
     assert said in refused("rank", ranked, *words)
 
 
+def test_rank_takes_the_only_preset_and_leading_metric(ranked):
+    named, unnamed = run("rank", ranked, *WANTED), run("rank", ranked, "--suite", "uci")
+    assert unnamed.stdout == named.stdout
+    assert "Ranked: the preset paper, the only one with results." in unnamed.stderr
+    assert "Ranked: the preset" not in named.stderr
+
+
+def rows_of_presets(*presets: str, **changes: object) -> list[dict]:
+    return [
+        {"preset": preset, "method": method, "split": split, "nmll": level + split} | changes
+        for preset in presets
+        for method, level in (("map", 1.0), ("swag", 2.0))
+        for split in (0, 1)
+    ]
+
+
+def test_rank_without_preset_prefers_tuned(shared_folder):
+    result = run("rank", shared_folder(*rows_of_presets("quick", "tuned")), "--suite", "uci")
+    assert result.exit_code == 0
+    assert "Ranked: the preset" not in result.stderr
+
+
+def test_rank_names_the_presets_to_choose_from(shared_folder):
+    out = shared_folder(*rows_of_presets("quick", "paper"), *rows_of_presets("untuned", suite="toy"))
+    assert "give one of them with --preset: paper, quick" in refused("rank", out, "--suite", "uci")
+    assert "Ranked: the preset untuned" in run("rank", out, "--suite", "toy").stderr
+    assert "suite 'uic' has no results here" in refused("rank", out, "--suite", "uic")
+
+
+def test_rank_without_preset_ignores_rows_of_papers(shared_folder):
+    out = shared_folder(*rows_of_presets("quick", "vifa-table-1"))
+    assert "Ranked: the preset quick" in run("rank", out, "--suite", "uci").stderr
+    out = shared_folder(*rows_of_presets("vifa-table-1"))
+    assert "Ranked: the preset vifa-table-1" in run("rank", out, "--suite", "uci").stderr
+
+
+def test_rank_by_default_uses_the_metric_that_leads_most_sets(shared_folder):
+    decided = [row | {"nmll": None, "regret_uniform_ratio": row["nmll"]} for row in rows_of_presets("tuned")]
+    rows = [row | {"dataset": name} for row in decided for name in "ab"]
+    out = shared_folder(*rows, *rows_of_presets("tuned", dataset="c"))
+    assert "By regret" in run("rank", out, "--suite", "uci").stdout
+    assert "By NMLL" in run("rank", out, "--suite", "uci", "--datasets", "c").stdout
+    assert "data set 'd' has no results here" in refused("rank", out, "--suite", "uci", "--datasets", "d")
+
+
 def test_rank_needs_one_protocol(shared_folder):
     out = shared_folder({"nmll": 1.0}, {"nmll": 1.0, "split": 1, "protocol_hash": "bbbbbbbb"})
     assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in refused("rank", out, *WANTED)

@@ -92,7 +92,7 @@ def features_of(frame: pd.DataFrame, impute: str, placeholders: Mapping[str, str
     counts = [frame[name].nunique() for name in texts]
     ends = np.cumsum([len(numbers), *(1 if count == 2 else count for count in counts)])
     dummies = tuple(tuple(range(first, end)) for first, end in pairwise(ends.tolist()))
-    notes, warnings = [], [*_row_numbers(frame[numbers]), *_constant(frame)]
+    notes, warnings = [], _constant(frame)
     if texts:
         named = dict(zip(map(str, texts), counts, strict=True))
         notes.append(f"Texts became columns of zeros and ones; values of each: {_listed(named)}.")
@@ -230,18 +230,6 @@ def _numbers(column: pd.Series) -> pd.Series:
 def _categories(column: pd.Series) -> pd.Series:
     texts: pd.Series = column.astype(object).where(column.notna(), MISSING).astype(str)
     return texts
-
-
-def _row_numbers(numbers: pd.DataFrame) -> list[str]:
-    """Return a warning for each column that numbers the rows, or that is called an ID and whose numbers all differ."""
-    warnings = []
-    for name in map(str, numbers):
-        cells = numbers[name]
-        if cells.is_unique and cells.max() - cells.min() == len(cells) - 1 and (cells % 1 == 0).all():
-            warnings.append(f"column {name!r} counts the rows; remove it unless it is an input")
-        elif name.lower().endswith("id") and cells.is_unique:
-            warnings.append(f"column {name!r} has another number in each row; remove it if it is an ID")
-    return warnings
 
 
 def _constant(frame: pd.DataFrame) -> list[str]:

@@ -71,17 +71,6 @@ def notes_on(columns: Mapping[str, Column]) -> list[str]:
     return [f"Spaces around texts do not count; they are in {first(spaced)}."] if spaced else []
 
 
-def doubts_about(columns: Mapping[str, Column]) -> list[str]:
-    """Return a warning for each column with texts that differ only in upper and lower case."""
-    doubts = []
-    for name, column in columns.items():
-        if column.kind == "category":
-            texts = column.cells.dropna().drop_duplicates()
-            if len(alike := texts[texts.str.lower().duplicated(keep=False)]):
-                doubts.append(f"texts of column {name!r} differ in capitals only: {examples(alike.sort_values())}")
-    return doubts
-
-
 def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
     """Return the input columns as a data frame of numbers and texts.
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from lockstep_bench.datasets.errors import InvalidTable
 from lockstep_bench.datasets.own.columns import TASKS, Features, check_target, features_of, target_of
+from lockstep_bench.datasets.own.doubts import doubts_about
 from lockstep_bench.datasets.own.dummies import with_inputs
 from lockstep_bench.datasets.own.files import read_frame, sha256_of
 from lockstep_bench.datasets.own.format import Format
-from lockstep_bench.datasets.own.reading import Column, check_names, columns_of, doubts_about, inputs_of, notes_on
+from lockstep_bench.datasets.own.reading import Column, check_names, columns_of, inputs_of, notes_on
 from lockstep_bench.datasets.own.splits_file import read_splits, scheme_of
 from lockstep_bench.datasets.own.wording import examples
 from lockstep_bench.datasets.records import Source, Split
@@ -201,11 +202,13 @@ def describe(
         check_names(frame, target, layout)
     check_target(list(map(str, frame)), target)
     columns = columns_of(frame, layout, target if task == "classification" else None)
-    read_as, doubts = notes_on(columns), doubts_about(columns)
-    of_target = target_of(columns.pop(target), task)
-    features = _features(columns, impute or "")
+    read_as = notes_on(columns)
+    inputs = {column: each for column, each in columns.items() if column != target}
+    of_target = target_of(columns[target], task)
+    features = _features(inputs, impute or "")
     splits = with_inputs(_splits(str(splits_file or ""), len(frame)), features.x, features.dummies)
     n_classes = len(of_target.classes) or None
+    doubts = doubts_about(columns, target)
     warnings = (*_doubts(len(frame), features.x), *doubts, *of_target.warnings, *features.warnings)
     table = Table(
         name=name or _name_of(path, taken),
@@ -220,7 +223,7 @@ def describe(
         n_splits=len(splits),
         split_scheme=scheme_of(splits) if splits_file else "resampled",
         **layout._asdict(),
-        impute=impute if impute and any(column.cells.isna().any() for column in columns.values()) else "",
+        impute=impute if impute and any(column.cells.isna().any() for column in inputs.values()) else "",
         splits_file=str(splits_file or ""),
         splits_sha256=sha256_of(splits_file) if splits_file else "",
         notes=(*read_as, *of_target.notes, *features.notes, *_repeated(frame), _on_splits(splits_file)),

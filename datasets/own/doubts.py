@@ -1,0 +1,39 @@
+"""Warnings about columns of a user's own table that can be used, but may not be meant as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lockstep_bench.datasets.own.identifiers import likeness_to_an_identifier
+from lockstep_bench.datasets.own.reading import Column
+from lockstep_bench.datasets.own.wording import examples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def doubts_about(columns: Mapping[str, Column], target: str) -> list[str]:
+    """Return warnings about the columns of a table for the person who starts a run.
+
+    Args:
+        columns: all columns of the table, by name.
+        target: name of the column that is predicted.
+    """
+    from pandas.api.types import is_bool_dtype
+
+    doubts = []
+    for name, column in columns.items():
+        is_number = column.kind == "number" and not is_bool_dtype(column.cells)
+        if column.kind == "category":
+            doubts += _alike(name, column.cells)
+        if is_number and name != target and (likeness := likeness_to_an_identifier(column.cells)):
+            doubts.append(f"column {name!r} {likeness}")
+    return doubts
+
+
+def _alike(name: str, texts: pd.Series) -> list[str]:
+    """Return a warning if texts differ only in upper and lower case."""
+    different = texts.dropna().drop_duplicates()
+    alike = different[different.str.lower().duplicated(keep=False)]
+    return [f"texts of column {name!r} differ in capitals only: {examples(alike.sort_values())}"] if len(alike) else []

@@ -1,7 +1,8 @@
 """Reading of a table's columns as numbers, dates or categories.
 
-A text column holds numbers by the rule in `datasets.own.numbers`. It holds dates if four fifths of its cells are dates
-or times, and otherwise categories. Spaces around a cell are ignored.
+A text column holds numbers by the rule in `datasets.own.numbers`. It holds dates if four fifths of its cells are dates,
+months or times, and otherwise categories. A column of numbers holds dates if all are days such as 20210131. Spaces
+around a cell are ignored.
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.dates import are_compact_dates, are_dates, are_dates_like_numbers
 from lockstep_bench.datasets.own.files import UNNAMED
 from lockstep_bench.datasets.own.format import Format
-from lockstep_bench.datasets.own.numbers import LEAST_SHARE, Numbers, are_in_other_notation, read_numbers
+from lockstep_bench.datasets.own.numbers import Numbers, are_in_other_notation, read_numbers
 from lockstep_bench.datasets.own.wording import examples, first, in_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["number", "category", "date"]
-DATE = r"(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2(?:\d{4}|\d{2}))(?:[ T].*)?"
-TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def inputs_of(columns: Mapping[str, Column]) -> pd.DataFrame:
         if column.kind == "date":
             raise InvalidTable(
                 f"the column {name!r} holds dates or times ({examples(column.cells.dropna())}); turn them into "
-                "numbers, such as days, or remove it"
+                "numbers, such as days or months since the first, or remove it; if they are codes, put a letter before "
+                "each to have categories"
             )
         if column.kind == "category" and 2 * n_different > n_rows:
             raise InvalidTable(
@@ -145,7 +146,7 @@ def _column(cells: pd.Series, layout: Format, may_hold_classes: bool) -> Column:
     if kind in ("decimal", "integer", "floating", "mixed-integer-float"):
         cells = cells.astype("float64")
     if is_numeric_dtype(cells) or is_bool_dtype(cells):
-        return Column("number", cells)
+        return Column("date" if are_compact_dates(cells) else "number", cells)
     if kind == "bytes":
         cells = cells.map(bytes.decode, na_action="ignore")
     written = (cells.map(str, na_action="ignore") if cells.dtype == object else cells).astype("str")
@@ -158,7 +159,7 @@ def _column(cells: pd.Series, layout: Format, may_hold_classes: bool) -> Column:
     if len(present) and present.str.lower().isin(["true", "false"]).all():
         truth = texts.str.lower() == "true"
         return Column("number", truth if len(present) == len(texts) else truth.astype(float).where(texts.notna()))
-    if len(present) and present.str.fullmatch(f"{DATE}|{TIME}").mean() >= LEAST_SHARE:
+    if are_dates(present):
         return Column("date", texts)
     if not may_hold_classes and are_in_other_notation(present):
         raise InvalidTable(
@@ -170,14 +171,17 @@ def _column(cells: pd.Series, layout: Format, may_hold_classes: bool) -> Column:
 
 
 def _numbers(numbers: Numbers) -> Column:
-    """Return a column of numbers, which must have no other texts."""
-    if len(numbers.others):
+    """Return a column of numbers, which must have no other texts, or of dates that are written like numbers."""
+    texts, values, _, others = numbers
+    if are_compact_dates(values) or are_dates_like_numbers(texts[values.notna()]):
+        return Column("date", texts)
+    if len(others):
         raise InvalidTable(
-            f"the column {str(numbers.texts.name)!r} holds numbers but for {examples(numbers.others)} "
-            f"({in_rows(numbers.others)}); correct these cells, or name them with --na-values if they stand for "
+            f"the column {str(texts.name)!r} holds numbers but for {examples(others)} "
+            f"({in_rows(others)}); correct these cells, or name them with --na-values if they stand for "
             "missing values. To have all of them as categories, put a letter before each number"
         )
-    return Column("number", numbers.values, numbers)
+    return Column("number", values, numbers)
 
 
 def _without(missing: pd.Series, column: Column) -> Column:

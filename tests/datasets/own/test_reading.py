@@ -99,6 +99,8 @@ DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(days=row) for row in rang
         ([day.strftime("%d.%m.%y") for day in DAYS], "table.csv"),
         ([f"{row // 2}:30" for row in range(N)], "table.csv"),
         (["2024-01-01", "2024-07-01"] * (N // 2), "table.csv"),
+        (["2024-01", "2024-07"] * (N // 2), "table.csv"),
+        ([f"{day:%Y%m%d}" for day in DAYS], "table.csv"),
     ],
 )
 def test_date_columns_are_refused(table, dates, name):
@@ -223,6 +225,13 @@ def test_table_overview_lists_the_target_first(table):
     ]
     described, _ = table(["a", "b"] * (N // 2), target="more")
     assert overview(described)[0] == ("more", "target", "2 classes", "'a'")
+
+
+def test_compact_date_targets_may_be_classes_on_request(table):
+    for days in ([20240101, 20240701], ["20240101", "20240701"]):
+        described, _ = table(days * (N // 2), "table.parquet", "more", task="classification")
+        assert overview(described)[0] == ("more", "target", "2 classes", "'20240101'")
+        assert read(described, {})[1][:2].tolist() == [0, 1]
 
 
 def test_date_targets_may_be_classes_on_request(table):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from lockstep_bench.datasets.own.digits import doubts_about_digits
 from lockstep_bench.datasets.own.identifiers import likeness_to_an_identifier
 from lockstep_bench.datasets.own.reading import Column
 from lockstep_bench.datasets.own.wording import examples
@@ -27,6 +28,8 @@ def doubts_about(columns: Mapping[str, Column], target: str) -> list[str]:
         is_number = column.kind == "number" and not is_bool_dtype(column.cells)
         if column.kind == "category":
             doubts += _alike(name, column.cells)
+        if is_number:
+            doubts += doubts_about_digits(name, column)
         if is_number and name != target and (likeness := likeness_to_an_identifier(column.cells)):
             doubts.append(f"column {name!r} {likeness}")
     return doubts

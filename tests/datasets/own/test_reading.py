@@ -205,6 +205,12 @@ def test_named_column_of_row_numbers_gives_a_warning(table):
     assert not any("'more' counts the rows" in warning for warning in table(numbers * 2)[1])
 
 
+def test_lost_digits_of_inputs_and_targets_give_warnings(table):
+    codes = [f"{row * row + 1:05}" for row in range(N)]
+    for target in ("y", "more"):
+        assert any("numbers of column 'more' begin with zeros" in warning for warning in table(codes, target=target)[1])
+
+
 def test_unnamed_first_column_may_be_an_input(write):
     assert describe(write(pd.DataFrame({"": X, "y": Y})), "y")[0].n_features == 1
 

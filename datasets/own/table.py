@@ -208,7 +208,7 @@ def describe(
     features = _features(inputs, impute or "")
     splits = with_inputs(_splits(str(splits_file or ""), len(frame)), features.x, features.dummies)
     n_classes = len(of_target.classes) or None
-    doubts = doubts_about(columns, target)
+    doubts = doubts_about(columns, target, of_target)
     warnings = (*_doubts(len(frame), features.x), *doubts, *of_target.warnings, *features.warnings)
     table = Table(
         name=name or _name_of(path, taken),

@@ -211,6 +211,15 @@ def test_lost_digits_of_inputs_and_targets_give_warnings(table):
         assert any("numbers of column 'more' begin with zeros" in warning for warning in table(codes, target=target)[1])
 
 
+def test_sentinels_of_features_and_regression_targets_give_warnings(table):
+    numbers = [-999 if row % 10 == 0 else row * row % 37 for row in range(N)]
+    for target in ("y", "more"):
+        assert any("column 'more' has -999 in 4 of 40 rows" in warning for warning in table(numbers, target=target)[1])
+    marked = table(numbers, na_values="-999", impute="median")
+    classes = table([[999, 1, 2][row % 3] for row in range(N)], target="more", task="classification")
+    assert not any("na-values" in warning for _, warnings in (marked, classes) for warning in warnings)
+
+
 def test_unnamed_first_column_may_be_an_input(write):
     assert describe(write(pd.DataFrame({"": X, "y": Y})), "y")[0].n_features == 1
 

@@ -220,6 +220,21 @@ def test_sentinels_of_features_and_regression_targets_give_warnings(table):
     assert not any("na-values" in warning for _, warnings in (marked, classes) for warning in warnings)
 
 
+@pytest.mark.parametrize(
+    ("copy", "target", "claim"),
+    [
+        (3 - 0.5 * Y, "y", "gives 'y' almost exactly, by a factor and a constant"),
+        (np.sign(X).astype(int), "positive", "has one value for each class of 'positive', and another in each"),
+        (np.where(X > 0, "high", "low"), "positive", "has one value for each class of 'positive', and another in each"),
+    ],
+)
+def test_inputs_that_give_the_target_away_give_warnings(write, copy, target, claim):
+    frame = pd.DataFrame({"positive": np.where(X > 0, "yes", "no"), "z": X * Y, "copy": copy, "y": Y})
+    warnings = describe(write(frame), target)[1]
+    (leak,) = [warning for warning in warnings if "leak" in warning]
+    assert leak == f"column 'copy' {claim}; is it a leak? Remove it unless it is known before the target"
+
+
 def test_unnamed_first_column_may_be_an_input(write):
     assert describe(write(pd.DataFrame({"": X, "y": Y})), "y")[0].n_features == 1
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.delimited import read_delimited
 from lockstep_bench.datasets.own.format import AS_FOUND, Format
 from lockstep_bench.datasets.paths import regular, shown
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
-UNNAMED = "Unnamed:"  # how pandas begins the name of a column without one, and saves it in the next file
 
 
 def looks_like_a_table(name: str) -> bool:
@@ -46,25 +44,16 @@ def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
         InvalidTable: the file is missing or cannot be read, two columns have the same name, or a cell is not a single
             number or string.
     """
-    import pandas as pd
-
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidTable(f"{shown(path)} is not a .csv, .tsv or .parquet file; save the table as one of these")
     if suffix == ".parquet" and layout.no_header:
         raise InvalidTable(f"{shown(path)} has names of columns, as all Parquet files; leave --no-header out")
     content = _content(path)
-    try:
-        frame = _parquet(content) if suffix == ".parquet" else _texts(content, suffix, layout.no_header)
-    except (
-        ValueError,
-        OSError,
-        csv.Error,
-        pd.errors.ParserWarning,
-    ) as error:  # pandas and pyarrow raise kinds of ValueError
-        raise InvalidTable(
-            f"{path} cannot be read as a table: {error}. Its first line must name the columns, in UTF-8"
-        ) from error
+    if suffix == ".parquet":
+        frame = _parquet(path, content)
+    else:
+        frame = read_delimited(str(path), content, suffix, layout.no_header)
     if twice := [name for name, count in Counter(frame.columns).items() if count > 1]:
         raise InvalidTable(
             f"{path} has several columns called {twice[0]!r}; give each column a name of its own, or give --no-header "
@@ -76,39 +65,17 @@ def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
     return frame
 
 
-def _parquet(content: bytes) -> pd.DataFrame:
+def _parquet(path: Path, content: bytes) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.read_parquet(io.BytesIO(content))
-    named = [name for name in frame.index.names if name is not None]
-    frame = frame.reset_index(named).reset_index(drop=True)
+    try:
+        frame = pd.read_parquet(io.BytesIO(content))
+        named = [name for name in frame.index.names if name is not None]
+        frame = frame.reset_index(named).reset_index(drop=True)
+    except (ValueError, OSError) as error:  # pyarrow raises kinds of them
+        raise InvalidTable(f"{path} cannot be read as a table: {error}. Save it as a Parquet or CSV file") from error
     frame.columns = frame.columns.map(str)
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
-    return frame
-
-
-def _texts(content: bytes, suffix: str, no_header: bool) -> pd.DataFrame:
-    import pandas as pd
-
-    text = content.decode("utf-8-sig").lstrip("\r\n")
-    separator = "\t" if suffix == ".tsv" else _separator(text, no_header)
-    first = next(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True), [])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are cut to the first line's length
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep=separator,
-            header=None if no_header else 0,
-            index_col=False,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-        )
-    numbered = enumerate(first, start=1)
-    names = [str(number) if no_header else name.strip() or f"{UNNAMED} {number}" for number, name in numbered]
-    frame.columns = pd.Index(names)
-    start = 1 if no_header else 2
-    frame.index = pd.RangeIndex(start, len(frame) + start, name="line")
     return frame
 
 
@@ -128,12 +95,6 @@ def _check_cells(name: str, column: pd.Series) -> None:
                     f"the column {name!r} holds bytes that are no text in UTF-8; save numbers or texts in their place, "
                     "or leave the column out of the file"
                 ) from None
-
-
-def _separator(text: str, no_header: bool) -> str:
-    first = text.partition("\n")[0]
-    commas = 0 if no_header else first.count(",")  # which may be decimal in a row of numbers
-    return ";" if first.count(";") > commas else ","
 
 
 def _content(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lockstep_bench.datasets.errors import InvalidTable
 from lockstep_bench.datasets.own.dates import are_compact_dates, are_dates, are_dates_like_numbers
-from lockstep_bench.datasets.own.files import UNNAMED
+from lockstep_bench.datasets.own.delimited import UNNAMED
 from lockstep_bench.datasets.own.format import Format
 from lockstep_bench.datasets.own.numbers import Numbers, are_in_other_notation, read_numbers
 from lockstep_bench.datasets.own.wording import examples, first, in_rows

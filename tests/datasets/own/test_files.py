@@ -1,6 +1,7 @@
 """Tables are read from CSV, TSV and Parquet files, and what is no table is refused in words."""
 
 import os
+import re
 
 import pandas as pd
 import pytest
@@ -69,12 +70,12 @@ def test_byte_order_mark_is_not_part_of_names(tmp_path):
         ("x" * 5000 + ".csv", None, r"xxx \.\.\. xxx.*csv cannot be read: it is too long; .* 255 .*; check the path"),
         ("nul\0.csv", None, "a path has no NUL character; check the path"),
         ("table.xlsx", b"a,b\n1,2\n", "not a .csv, .tsv or .parquet file"),
-        ("empty.csv", b"", "cannot be read as a table"),
-        ("latin.csv", "é,b\n1,2\n".encode("latin-1"), "UTF-8"),
+        ("empty.csv", b"", "cannot be read as a table: it is empty; its first line must name the columns"),
+        ("blank.csv", b" \n\n", "cannot be read as a table: it is empty"),
         ("broken.parquet", b"not parquet", "cannot be read as a table"),
         ("twice.csv", b"a,b,a\n1,2,3\n", "several columns called 'a'"),
-        ("row_names.csv", b"a,b\nr1,1,2\nr2,3,4\n", "cannot be read as a table"),
-        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table"),
+        ("row_names.csv", b"a,b\nr1,1,2\nr2,3,4\n", r"line 2 has 3 fields .*, and the header in line 1 has 2"),
+        ("quote.csv", b'a,b\n1,2\n1,"2\n3,4\n', "the quotes that open in line 3 are not closed"),
     ],
 )
 def test_files_without_a_table_are_refused(tmp_path, name, content, complaint):
@@ -82,6 +83,50 @@ def test_files_without_a_table_are_refused(tmp_path, name, content, complaint):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidTable, match=complaint):
         read_frame(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        (
+            "ragged.csv",
+            "a;b\n1;2\n1;2;3\n",
+            "line 3 has 3 fields between semicolons, and the header in line 1 has 2 ('a', 'b')",
+        ),
+        (
+            "unit.csv",
+            "\n# units: m\na,b,c\n1,2,3\n",
+            "line 3 has 3 fields between commas, and the header in line 2 has 1 ('# units: m')",
+        ),
+        ("cell.tsv", 'a\tb\n"1\n2"\t2\n1\t2\t3\n', "line 4 has 3 fields between tabs, and the header in line 1 has 2"),
+    ],
+)
+def test_error_on_longer_rows_names_lines_and_fields(tmp_path, name, content, complaint):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidTable, match=re.escape(complaint)) as error:
+        read_frame(tmp_path / name)
+    assert "Remove lines before the header, and name all columns in it. Put quotes around a field" in str(error.value)
+
+
+def test_longer_rows_without_a_header_are_refused(tmp_path):
+    (tmp_path / "bare.csv").write_text("1,2\n1,2,3\n")
+    with pytest.raises(InvalidTable, match=r"line 2 has 3 fields between commas, and line 1 has 2 .*\. Put quotes"):
+        read_frame(tmp_path / "bare.csv", Format(no_header=True))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "complaint"),
+    [
+        ("latin-1", "is not in UTF-8 in line 2, perhaps in Windows-1252 or Latin-1; .*iconv -f CP1252 -t UTF-8"),
+        ("cp1252", "is not in UTF-8 in line 2, perhaps in Windows-1252 or Latin-1; .*iconv -f CP1252 -t UTF-8"),
+        ("utf-16", "is not in UTF-8, perhaps in UTF-16; save it as 'CSV UTF-8' in Excel, .*iconv -f UTF-16 -t UTF-8"),
+        ("utf-16-le", "perhaps in UTF-16"),
+    ],
+)
+def test_encodings_but_utf_8_are_refused_with_a_conversion(tmp_path, encoding, complaint):
+    (tmp_path / "excel.csv").write_text("city,b\nZürich,2\n", encoding=encoding)
+    with pytest.raises(InvalidTable, match=complaint):
+        read_frame(tmp_path / "excel.csv")
 
 
 def test_named_pipe_is_refused_without_waiting(tmp_path):

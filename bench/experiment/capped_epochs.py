@@ -24,8 +24,8 @@ def notes_on_capped_epochs(cells: Sequence[Cell], data_dir: Path | None) -> list
         if cap and SUITES[cell.suite].kind.data == VECTORS and (needed := _minibatches(cell, data_dir)) > cap:
             capped.setdefault((cell.protocol.epochs, cap), {})[cell.dataset] = needed
     return [
-        f"Training on {', '.join(sorted(needed))} ends after {cap} minibatches (max_minibatches), before --epochs "
-        f"{epochs} is reached; --set max_minibatches={max(needed.values())} trains for all {epochs} epochs."
+        f"The protocol ends training on {', '.join(sorted(needed))} after {cap} minibatches (max_minibatches), before "
+        f"--epochs {epochs} is reached; --set max_minibatches={max(needed.values())} trains for all {epochs} epochs."
         for (epochs, cap), needed in capped.items()
     ]
 
@@ -36,4 +36,4 @@ def _minibatches(cell: Cell, data_dir: Path | None) -> int:
         n_train = len(datasets.load(cell.dataset, data_dir).splits[cell.split].train)
     except (datasets.BrokenDataset, datasets.Unavailable):
         return 0  # the set's cells will say so
-    return cell.protocol.epochs * ceil(n_train / min(cell.protocol.batch_size, n_train))
+    return cell.protocol.epochs * ceil(n_train / cell.protocol.batch_size)

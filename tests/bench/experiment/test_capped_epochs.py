@@ -19,7 +19,7 @@ def test_note_names_cap_and_the_value_that_suffices():
     (note,) = notes_on_capped_epochs(cells_of(), None)
     needed = 20 * -(-N_TRAIN // 10)
     assert note == (
-        "Training on diabetes ends after 300 minibatches (max_minibatches), before --epochs 20 is reached; "
+        "The protocol ends training on diabetes after 300 minibatches (max_minibatches), before --epochs 20 is reached; "
         f"--set max_minibatches={needed} trains for all 20 epochs."
     )
     assert notes_on_capped_epochs(cells_of(max_minibatches=needed), None) == []
@@ -35,9 +35,9 @@ def test_note_lists_only_data_sets_that_reach_the_cap():
         [*cells_of(smaller, batch_size=20, max_minibatches=cap), *cells_of(larger, batch_size=20, max_minibatches=cap)],
         None,
     )
-    assert f"Training on {larger} ends" in note
+    assert f"training on {larger} after" in note
     (note,) = notes_on_capped_epochs(both, None)
-    assert "Training on diabetes, wdbc ends" in note
+    assert "training on diabetes, wdbc after" in note
 
 
 @pytest.mark.parametrize("protocol", [{"max_minibatches": None}, {"epochs": 7}, {"batch_size": 1000}])

@@ -19,8 +19,8 @@ def test_note_names_cap_and_the_value_that_suffices():
     (note,) = notes_on_capped_epochs(cells_of(), None)
     needed = 20 * -(-N_TRAIN // 10)
     assert note == (
-        "The protocol ends training on diabetes after 300 minibatches (max_minibatches), before --epochs 20 is reached; "
-        f"--set max_minibatches={needed} trains for all 20 epochs."
+        "The protocol ends training on diabetes after 300 minibatches (max_minibatches), before --epochs 20 is "
+        f"reached; --set max_minibatches={needed} trains for all 20 epochs."
     )
     assert notes_on_capped_epochs(cells_of(max_minibatches=needed), None) == []
     assert notes_on_capped_epochs(cells_of(max_minibatches=needed - 1), None) != []
